@@ -1,0 +1,216 @@
+"""The exceptions of EscrowMQ. Python owns the classes; the native module imports and raises them.
+
+    EscrowError
+    ├── ProtocolError            bytes that are not what they claim to be; also a ValueError
+    │   ├── BadFrame             a remoting frame or its header
+    │   ├── BadRecord            a commit-log record
+    │   └── BadBody              a compressed or batch body
+    └── StoreError
+        ├── StoreInUse           another process, or another Store of this one, has the folder      retriable
+        ├── StoreClosed          the store was closed
+        ├── StorePoisoned        a flush failed; open the store again
+        ├── PermissionDenied     the system refused; also a PermissionError
+        ├── DiskFull             no space, or less than writes must leave                           retriable
+        ├── IoFailure            any other failed file operation
+        ├── UnsupportedStore     a store of a kind that we would not keep whole
+        ├── ForeignFile          a file that has no business in the log or a queue
+        ├── WrongSize            a file whose size is not that of its neighbours
+        ├── MissingFile          a hole in a chain of files
+        ├── NotALog              a log that does not begin with a record
+        ├── BadConfig            a configuration file that is no JSON, nor is its backup
+        ├── BadMessage           a message that can't be stored; also a ValueError
+        ├── NotYetDurable        a wait ended before its event; also a TimeoutError                 retriable
+        ├── NoRecord             no record begins there; also a LookupError
+        ├── Damaged              a record that was whole once is not any more
+        └── QueueGap             a queue whose next entry is not the log's next
+
+Each class states whether the same call may succeed later unchanged (`retriable`). The message says what failed, on what
+and with which values; the values are attributes too.
+"""
+
+from typing import ClassVar
+
+__all__ = [
+    "BadBody",
+    "BadConfig",
+    "BadFrame",
+    "BadMessage",
+    "BadRecord",
+    "Damaged",
+    "DiskFull",
+    "EscrowError",
+    "ForeignFile",
+    "IoFailure",
+    "MissingFile",
+    "NoRecord",
+    "NotALog",
+    "NotYetDurable",
+    "PermissionDenied",
+    "ProtocolError",
+    "QueueGap",
+    "StoreClosed",
+    "StoreError",
+    "StoreInUse",
+    "StorePoisoned",
+    "UnsupportedStore",
+    "WrongSize",
+]
+
+
+class EscrowError(Exception):
+    """The root: everything that EscrowMQ raises on purpose, wrong argument types and values apart."""
+
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **facts: object) -> None:
+        super().__init__(message)
+        # In the instance's dictionary, facts survive pickling: a worker's error arrives whole.
+        self.__dict__.update(facts)
+
+
+class ProtocolError(EscrowError, ValueError):
+    """Bytes that are not what they claim to be."""
+
+
+class BadFrame(ProtocolError):
+    """A remoting frame, or its header, that can't be read or written."""
+
+
+class BadRecord(ProtocolError):
+    """Bytes that are not a commit-log record."""
+
+
+class BadBody(ProtocolError):
+    """A compressed or batch body that can't be read."""
+
+
+class StoreError(EscrowError):
+    """A store could not do what it was asked."""
+
+
+class StoreInUse(StoreError):
+    """Another process, or another `Store` of this one, has the folder."""
+
+    retriable = True
+    path: str
+    holder: str
+
+
+class StoreClosed(StoreError):
+    """The store was closed."""
+
+
+class StorePoisoned(StoreError):
+    """A flush failed: what reached the disk is unknown, and nothing is acknowledged until the store is opened again."""
+
+    cause: str
+
+
+class PermissionDenied(StoreError, PermissionError):
+    """The system refused access to a file or folder."""
+
+    action: str
+    path: str
+
+
+class DiskFull(StoreError):
+    """There is no space left, or less than writes must leave. The percentages are absent where the system said so."""
+
+    retriable = True
+    path: str
+    used_percent: int | None
+    refuse_percent: int | None
+
+
+class IoFailure(StoreError):
+    """A file operation failed; the store is as it was before."""
+
+    action: str
+    path: str
+    system_error: int | None
+
+
+class UnsupportedStore(StoreError):
+    """A store of a kind that this one can't keep whole: RocksDB queues, batch queues, DLedger and the like."""
+
+    path: str
+    feature: str
+
+
+class ForeignFile(StoreError):
+    """A name in the log or a queue where only full-size files with 20-digit names may be."""
+
+    path: str
+    kind: str
+    reason: str
+
+
+class WrongSize(StoreError):
+    """A file whose size is not that of its neighbours."""
+
+    path: str
+    expected: int
+    found: int
+
+
+class MissingFile(StoreError):
+    """A file between two others is not there."""
+
+    missing: str
+    next: str
+
+
+class NotALog(StoreError):
+    """The first bytes of a log are not a record."""
+
+    path: str
+    reason: str
+
+
+class BadConfig(StoreError):
+    """A configuration file, and its backup, that are no JSON."""
+
+    path: str
+    reason: str
+
+
+class BadMessage(StoreError, ValueError):
+    """A message that can't be stored. Nothing of its batch was."""
+
+    index: int
+    field: str
+    found: int | None
+    limit: int | None
+
+
+class NotYetDurable(StoreError, TimeoutError):
+    """A wait ended before its event. The message may still become durable: it is not lost, only not acknowledged."""
+
+    retriable = True
+    offset: int
+    waited_ms: int
+
+
+class NoRecord(StoreError, LookupError):
+    """A position where no record begins, or none is any more, or none is yet."""
+
+    at: int
+    start: int
+    end: int
+
+
+class Damaged(StoreError):
+    """A record that was whole once is not any more."""
+
+    at: int
+    reason: str
+
+
+class QueueGap(StoreError):
+    """The log holds a record for a queue that is not the queue's next."""
+
+    topic: str
+    queue_id: int
+    expected: int
+    found: int
+    at: int
