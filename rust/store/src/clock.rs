@@ -1,0 +1,21 @@
+//! The time of day, as a value that a test can hold still.
+
+use std::fmt::Debug;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Tells the time.
+pub trait Clock: Send + Sync + Debug {
+    /// Milliseconds since 1970 UTC.
+    fn now_ms(&self) -> i64;
+}
+
+/// The machine's clock.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+}

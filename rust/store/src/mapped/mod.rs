@@ -1,0 +1,13 @@
+//! Mapped files: one ([`Segment`]), many as one ([`SegmentChain`]), and the marks that say how far they may be read
+//! ([`Watermark`]). The only memory that two threads share without a lock is here, and with it the crate's `unsafe`.
+
+mod segment;
+mod segment_chain;
+mod watermark;
+
+pub use segment::{LogSlice, Segment};
+pub use segment_chain::{ChainLayout, SegmentChain, file_name};
+pub use watermark::{Stopped, Watermark};
+
+/// The unit in which the kernel writes a mapping back.
+pub const PAGE_SIZE: usize = 4096;
