@@ -6,3 +6,5 @@ pub mod error;
 pub mod mapped;
 pub mod offset;
 pub mod options;
+#[cfg(feature = "simulation")]
+pub mod simulation;
