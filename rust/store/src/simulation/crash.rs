@@ -25,7 +25,7 @@ impl SimulatedDisk {
     ///
     /// - What a sync covered is there.
     /// - Each 4 KiB page that was written since holds its bytes as of any moment since then, or is torn: each of its
-    ///   512-byte sectors holds its bytes as of a moment of its own, and a write may be there in part.
+    ///   512-byte sectors holds its bytes as of a moment of its own, and a write through a mapping may be there in part.
     /// - A name that no sync of its folder covered is there or not, each for itself. A rename is done or not done.
     /// - A file that was never synced may be shorter than it was.
     ///

@@ -139,7 +139,7 @@ impl State {
     /// Applies an operation and writes it down.
     pub(super) fn record(&mut self, operation: Operation) {
         match &operation {
-            Operation::Write { file, offset, bytes } => {
+            Operation::Write { file, offset, bytes, .. } => {
                 let content = Arc::make_mut(self.files.entry(*file).or_default());
                 let start = to_usize(*offset);
                 let end = start + bytes.len();

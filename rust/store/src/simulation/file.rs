@@ -43,7 +43,8 @@ impl DiskFile for SimulatedFile {
         let fault = state.meet_file_fault(FaultAt::Write, self.file);
         let written = if fault.is_ok() { bytes } else { &bytes[..bytes.len() / 2] };
         if !written.is_empty() {
-            state.record(Operation::Write { file: self.file, offset, bytes: written.to_vec() });
+            let (file, bytes) = (self.file, written.to_vec());
+            state.record(Operation::Write { file, offset, bytes, is_mapped: false });
         }
         fault
     }
@@ -101,7 +102,8 @@ impl Mapping for SimulatedMapping {
         let end = offset + bytes.len();
         assert!(end <= self.memory.len(), "wrote to {end} of a mapping of {} bytes", self.memory.len());
         if !bytes.is_empty() {
-            let write = Operation::Write { file: self.file, offset: offset as u64, bytes: bytes.to_vec() };
+            let (offset, bytes) = (offset as u64, bytes.to_vec());
+            let write = Operation::Write { file: self.file, offset, bytes, is_mapped: true };
             self.disk.lock().record(write);
         }
     }

@@ -47,6 +47,9 @@ pub enum Operation {
         offset: u64,
         /// What stands there now.
         bytes: Vec<u8>,
+        /// Whether it was through a mapping. The kernel may write a page to the disk while a program is storing into
+        /// its mapping, but not while it copies a write by position into the page.
+        is_mapped: bool,
     },
     /// A file was cut, or grown with zeros.
     Resize {

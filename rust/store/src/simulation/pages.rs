@@ -27,6 +27,7 @@ enum Change<'a> {
     Write {
         offset: usize,
         bytes: &'a [u8],
+        is_mapped: bool,
     },
     /// The file was cut here.
     ZerosFrom(usize),
@@ -103,11 +104,12 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// The part of a change that is there. A processor stores aligned groups of 8 bytes at once.
+    /// The part of a change that is there: a store through a mapping that the kernel did not wait for. A processor
+    /// stores aligned groups of 8 bytes at once.
     fn within(self, change: Change<'_>, part: &Range<usize>) -> Range<usize> {
         let (start, size) = match change {
-            Change::Write { offset, bytes } => (offset, bytes.len()),
-            Change::ZerosFrom(_) => return part.clone(),
+            Change::Write { offset, bytes, is_mapped: true } => (offset, bytes.len()),
+            _ => return part.clone(),
         };
         let place = |share: usize| (start + size * share / 256).next_multiple_of(8);
         match self {
@@ -120,7 +122,7 @@ impl Cut {
 impl Change<'_> {
     fn apply(self, image: &mut [u8], part: &Range<usize>) {
         match self {
-            Self::Write { offset, bytes } => {
+            Self::Write { offset, bytes, .. } => {
                 let start = offset.max(part.start);
                 let end = (offset + bytes.len()).min(part.end).min(image.len());
                 if start < end {
@@ -156,10 +158,10 @@ impl<'a> FileHistory<'a> {
     /// Takes the next operation on this file.
     pub(super) fn follow(&mut self, operation: &'a Operation) {
         match operation {
-            Operation::Write { offset, bytes, .. } => {
+            Operation::Write { offset, bytes, is_mapped, .. } => {
                 let offset = to_usize(*offset);
                 let end = offset + bytes.len();
-                self.change(offset..end, Change::Write { offset, bytes });
+                self.change(offset..end, Change::Write { offset, bytes, is_mapped: *is_mapped });
                 if end > self.size() {
                     self.sizes.push(end);
                 }
