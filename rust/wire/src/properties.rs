@@ -53,12 +53,7 @@ impl<'a> Properties<'a> {
 
     /// The pairs as text, duplicates included; bytes that are not UTF-8 read as U+FFFD, as in Java.
     pub fn iter(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
-        self.iter_bytes().map(|(name, value)| {
-            (
-                String::from_utf8_lossy(name),
-                String::from_utf8_lossy(value),
-            )
-        })
+        self.iter_bytes().map(|(name, value)| (String::from_utf8_lossy(name), String::from_utf8_lossy(value)))
     }
 
     /// The value of a name, as bytes.
@@ -69,9 +64,8 @@ impl<'a> Properties<'a> {
         let mut value = None;
         while !rest.is_empty() {
             // A pair with another name is only searched for its end.
-            let is_named = rest.len() > name.len()
-                && rest[name.len()] == NAME_VALUE_SEPARATOR
-                && rest.starts_with(name);
+            let is_named =
+                rest.len() > name.len() && rest[name.len()] == NAME_VALUE_SEPARATOR && rest.starts_with(name);
             let pair;
             (pair, rest) = split_pair(rest);
             if is_named && let Some((_, found)) = name_and_value(pair) {
@@ -84,8 +78,7 @@ impl<'a> Properties<'a> {
     /// The value of a name. `None` also where the value is not UTF-8; [`Self::get_bytes`] tells the two apart.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {
-        self.get_bytes(name)
-            .and_then(|value| std::str::from_utf8(value).ok())
+        self.get_bytes(name).and_then(|value| std::str::from_utf8(value).ok())
     }
 }
 
@@ -150,22 +143,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn pairs(raw: &[u8]) -> Vec<(String, String)> {
-        Properties::new(raw)
-            .iter()
-            .map(|(name, value)| (name.into_owned(), value.into_owned()))
-            .collect()
+        Properties::new(raw).iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
     #[test]
     fn what_java_skips_is_skipped() {
         let raw = b"\x02a\x01\x02\x01b\x02only\x02K\x01v\x01w\x02last\x01one";
-        assert_eq!(
-            pairs(raw),
-            [
-                ("K".into(), "v\u{1}w".into()),
-                ("last".into(), "one".into())
-            ]
-        );
+        assert_eq!(pairs(raw), [("K".into(), "v\u{1}w".into()), ("last".into(), "one".into())]);
         let properties = Properties::new(raw);
         assert_eq!(properties.get("K"), Some("v\u{1}w"));
         assert_eq!(properties.get("last"), Some("one"));
@@ -191,10 +175,7 @@ mod tests {
     #[test]
     fn only_whole_checksum_pairs_are_stripped() {
         assert!(matches!(strip_record_crc(b"a\x01b\x02"), Cow::Borrowed(_)));
-        assert_eq!(
-            &*strip_record_crc(b"a\x01b\x02__CRC32#\x011234567890\x02"),
-            b"a\x01b\x02"
-        );
+        assert_eq!(&*strip_record_crc(b"a\x01b\x02__CRC32#\x011234567890\x02"), b"a\x01b\x02");
         assert_eq!(
             &*strip_record_crc(b"__CRC32#\x011\x02a\x01__CRC32#\x02x__CRC32#\x01b"),
             b"a\x01__CRC32#\x02x__CRC32#\x01b"

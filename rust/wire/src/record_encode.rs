@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::log_item::{MAGIC_V1, MAGIC_V2};
 use crate::properties::PROPERTY_SEPARATOR;
-use crate::record::{BLANK_SIZE_MIN, MAGIC_BLANK, MAGIC_V1, MAGIC_V2};
 use crate::record_error::RecordError;
 use crate::sys_flag::SysFlag;
 
@@ -66,19 +66,11 @@ impl Record<'_> {
         let record_size_max = i32::MAX.unsigned_abs() as usize;
         for (field, size, size_max) in [
             ("topic", self.topic.len(), TOPIC_SIZE_MAX),
-            (
-                "properties",
-                self.properties.len(),
-                PROPERTIES_SIZE_MAX - tail_size,
-            ),
+            ("properties", self.properties.len(), PROPERTIES_SIZE_MAX - tail_size),
             ("record", self.encoded_size_with_crc(), record_size_max),
         ] {
             if size > size_max {
-                return Err(RecordError::FieldTooLarge {
-                    field,
-                    size,
-                    size_max,
-                });
+                return Err(RecordError::FieldTooLarge { field, size, size_max });
             }
         }
         Ok(())
@@ -87,17 +79,8 @@ impl Record<'_> {
     /// Bytes that [`Self::encode_into`] writes.
     #[must_use]
     pub fn encoded_size(&self) -> usize {
-        let topic_size_size = if self.topic.len() > TOPIC_SIZE_MAX_V1 {
-            2
-        } else {
-            1
-        };
-        self.head_size()
-            + self.body.len()
-            + topic_size_size
-            + self.topic.len()
-            + 2
-            + self.properties.len()
+        let topic_size_size = if self.topic.len() > TOPIC_SIZE_MAX_V1 { 2 } else { 1 };
+        self.head_size() + self.body.len() + topic_size_size + self.topic.len() + 2 + self.properties.len()
     }
 
     /// Bytes that [`Self::encode_with_crc_into`] writes.
@@ -127,11 +110,7 @@ impl Record<'_> {
         let start = out.len();
         let separator_size = self.crc_separator_size();
         out.reserve(size);
-        self.encode_fields(
-            size,
-            self.properties.len() + separator_size + RECORD_CRC_SIZE,
-            out,
-        );
+        self.encode_fields(size, self.properties.len() + separator_size + RECORD_CRC_SIZE, out);
         out.extend_from_slice(&[PROPERTY_SEPARATOR][..separator_size]);
         let tail = crc_tail(body_checksum(&out[start..]));
         out.extend_from_slice(&tail);
@@ -140,8 +119,7 @@ impl Record<'_> {
 
     fn encode_fields(&self, size: usize, properties_size: usize, out: &mut Vec<u8>) {
         let size = i32::try_from(size).expect("a record takes less than 2 GiB");
-        let properties_size =
-            i16::try_from(properties_size).expect("properties take at most 32,767 bytes");
+        let properties_size = i16::try_from(properties_size).expect("properties take at most 32,767 bytes");
         let topic_size = u8::try_from(self.topic.len()).expect("a topic takes at most 255 bytes");
 
         let (head, head_size) = self.head(size);
@@ -158,21 +136,14 @@ impl Record<'_> {
 
     /// Everything before the body, its size included.
     fn head(&self, size: i32) -> ([u8; HEAD_SIZE_MAX], usize) {
-        let magic = if self.topic.len() > TOPIC_SIZE_MAX_V1 {
-            MAGIC_V2
-        } else {
-            MAGIC_V1
-        };
+        let magic = if self.topic.len() > TOPIC_SIZE_MAX_V1 { MAGIC_V2 } else { MAGIC_V1 };
         let sys_flag = self
             .sys_flag
             .with(SysFlag::BORN_HOST_IPV6, self.born_host.is_ipv6())
             .with(SysFlag::STORE_HOST_IPV6, self.store_host.is_ipv6());
         let body_size = u32::try_from(self.body.len()).expect("a body is smaller than its record");
 
-        let mut head = Head {
-            bytes: [0; HEAD_SIZE_MAX],
-            size: 0,
-        };
+        let mut head = Head { bytes: [0; HEAD_SIZE_MAX], size: 0 };
         head.put(size.to_be_bytes());
         head.put(magic.to_be_bytes());
         head.put(body_checksum(self.body).to_be_bytes());
@@ -192,18 +163,13 @@ impl Record<'_> {
     }
 
     fn head_size(&self) -> usize {
-        let ipv4_hosts =
-            usize::from(self.born_host.is_ipv4()) + usize::from(self.store_host.is_ipv4());
+        let ipv4_hosts = usize::from(self.born_host.is_ipv4()) + usize::from(self.store_host.is_ipv4());
         HEAD_SIZE_MAX - 12 * ipv4_hosts
     }
 
     /// Java adds the separator that the last pair may lack, else the checksum would become part of its value.
     fn crc_separator_size(&self) -> usize {
-        usize::from(
-            self.properties
-                .last()
-                .is_some_and(|&last| last != PROPERTY_SEPARATOR),
-        )
+        usize::from(self.properties.last().is_some_and(|&last| last != PROPERTY_SEPARATOR))
     }
 }
 
@@ -228,20 +194,6 @@ impl Head {
     }
 }
 
-/// Appends the head of a blank: the `size` bytes up to the end of the file hold no record. What follows the head is
-/// never read.
-///
-/// # Panics
-/// If `size` is less than [`BLANK_SIZE_MIN`] or not an int32.
-pub fn encode_blank_into(size: u32, out: &mut Vec<u8>) {
-    assert!(
-        size as usize >= BLANK_SIZE_MIN && i32::try_from(size).is_ok(),
-        "a blank of {size} bytes"
-    );
-    out.extend_from_slice(&size.to_be_bytes());
-    out.extend_from_slice(&MAGIC_BLANK.to_be_bytes());
-}
-
 pub(crate) fn body_checksum(body: &[u8]) -> u32 {
     crc32fast::hash(body) & CHECKSUM_MASK
 }
@@ -260,7 +212,7 @@ pub(crate) fn crc_tail(checksum: u32) -> [u8; RECORD_CRC_SIZE] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::LogItem;
+    use crate::log_item::LogItem;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -327,10 +279,7 @@ mod tests {
             assert_eq!(record.encode_with_crc_into(&mut bytes), bytes.len());
             assert_eq!(record.encoded_size_with_crc(), bytes.len());
             assert_eq!(view(&bytes).check_record_crc(), Some(true));
-            assert_eq!(
-                view(&bytes).properties().get("a"),
-                (!properties.is_empty()).then_some("b")
-            );
+            assert_eq!(view(&bytes).properties().get("a"), (!properties.is_empty()).then_some("b"));
             bytes[41] ^= 1;
             assert_eq!(view(&bytes).check_record_crc(), Some(false));
             assert_eq!(view(&bytes).check_whole(), Ok(()));
@@ -344,26 +293,15 @@ mod tests {
         let long = "t".repeat(256);
         assert!(matches!(
             record(b"", &long, b"").check_sizes(),
-            Err(RecordError::FieldTooLarge {
-                field: "topic",
-                size: 256,
-                ..
-            })
+            Err(RecordError::FieldTooLarge { field: "topic", size: 256, .. })
         ));
         let properties = vec![b'p'; PROPERTIES_SIZE_MAX];
         assert!(matches!(
             record(b"", "t", &properties).check_sizes(),
-            Err(RecordError::FieldTooLarge {
-                field: "properties",
-                ..
-            })
+            Err(RecordError::FieldTooLarge { field: "properties", .. })
         ));
         let mut out = Vec::new();
-        let largest = record(
-            b"",
-            "t",
-            &properties[..PROPERTIES_SIZE_MAX - RECORD_CRC_SIZE - 1],
-        );
+        let largest = record(b"", "t", &properties[..PROPERTIES_SIZE_MAX - RECORD_CRC_SIZE - 1]);
         assert_eq!(largest.check_sizes(), Ok(()));
         assert_eq!(largest.encode_with_crc_into(&mut out), out.len());
     }
@@ -371,8 +309,7 @@ mod tests {
     fn any_host() -> impl Strategy<Value = SocketAddr> {
         prop_oneof![
             any::<(u32, u16)>().prop_map(|(ip, port)| SocketAddr::from((Ipv4Addr::from(ip), port))),
-            any::<(u128, u16)>()
-                .prop_map(|(ip, port)| SocketAddr::from((Ipv6Addr::from(ip), port))),
+            any::<(u128, u16)>().prop_map(|(ip, port)| SocketAddr::from((Ipv6Addr::from(ip), port))),
         ]
     }
 

@@ -62,11 +62,7 @@ impl SysFlag {
     /// The same flag with the given bits set or cleared.
     #[must_use]
     pub const fn with(self, bits: i32, is_set: bool) -> Self {
-        if is_set {
-            Self(self.0 | bits)
-        } else {
-            Self(self.0 & !bits)
-        }
+        if is_set { Self(self.0 | bits) } else { Self(self.0 & !bits) }
     }
 
     /// Whether the body is compressed.

@@ -10,13 +10,9 @@ pub fn java_hash(text: &str) -> i32 {
 /// Continues a hash, so that `topic#key` needs no concatenated copy.
 fn extend_hash(hash: i32, text: &str) -> i32 {
     if text.is_ascii() {
-        text.bytes().fold(hash, |hash, byte| {
-            hash.wrapping_mul(31).wrapping_add(i32::from(byte))
-        })
+        text.bytes().fold(hash, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))
     } else {
-        text.encode_utf16().fold(hash, |hash, unit| {
-            hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-        })
+        text.encode_utf16().fold(hash, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
     }
 }
 
@@ -51,18 +47,12 @@ mod tests {
         assert_eq!(java_hash("polygenelubricants"), i32::MIN);
         assert_eq!(tags_code("polygenelubricants"), i64::from(i32::MIN));
         // Two UTF-16 units each: a surrogate pair counts twice.
-        assert_eq!(
-            java_hash("😀"),
-            0xd83d_i32.wrapping_mul(31).wrapping_add(0xde00)
-        );
+        assert_eq!(java_hash("😀"), 0xd83d_i32.wrapping_mul(31).wrapping_add(0xde00));
     }
 
     #[test]
     fn a_key_hash_is_never_negative() {
-        assert_eq!(
-            key_hash("orders", "k"),
-            java_hash("orders#k").unsigned_abs()
-        );
+        assert_eq!(key_hash("orders", "k"), java_hash("orders#k").unsigned_abs());
         assert_eq!(absolute(i32::MIN), 0);
         assert_eq!(absolute(-7), 7);
     }
