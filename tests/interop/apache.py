@@ -1,0 +1,425 @@
+"""A real Apache RocketMQ on loopback: fetched once, started on a store directory, spoken to through its Java client.
+
+Nothing here knows EscrowMQ. Every wait polls with a deadline, every process started here is gone when its `with` block
+is left, and whatever goes wrong inside such a block carries the end of Apache's logs with it.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+HERE = Path(__file__).resolve().parent
+TOOLS = ("java", "javac", "mvn")
+
+BROKER_NAME = "broker-a"
+CLUSTER_NAME = "DefaultCluster"
+
+POLL_INTERVAL_S = 0.05
+SETUP_DEADLINE_S = 900
+BOOT_DEADLINE_S = 90
+STOP_DEADLINE_S = 60
+CLIENT_DEADLINE_S = 120
+LOG_TAIL_LINES = 25
+IDLE_TALK = (" INFO ", "|-INFO", "|-WARN", "[WATERMARK]", "No resource file with name", "Load default")
+
+# Apache unmaps files and frees direct buffers through JDK internals that Java 17 closes by default.
+OPENED_INTERNALS = (
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+# These processes live for seconds on a shared machine: start fast, stay small.
+SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+
+Row: TypeAlias = dict[str, Any]
+"""One JSON object that a Java program printed; `java/escrowmq/interop/Rows.java` names the fields."""
+
+
+class ApacheError(Exception):
+    """Apache RocketMQ, its tools or our Java programs did not do what was asked of them."""
+
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Apache's jars and our compiled programs."""
+
+    jars: Path
+    classes: Path
+
+    def command(
+        self, main: str, arguments: Sequence[str], *, heap: str, home: Path, definitions: Sequence[str] = ()
+    ) -> list[str]:
+        """The command line of a Java program that keeps whatever it logs under `home`."""
+        return [
+            "java",
+            f"-Xmx{heap}",
+            *SHORT_LIVED,
+            *OPENED_INTERNALS,
+            f"-Duser.home={home}",
+            *(f"-D{definition}" for definition in definitions),
+            "-cp",
+            f"{self.classes}:{self.jars}/*",
+            main,
+            *arguments,
+        ]
+
+
+def missing_tools() -> list[str]:
+    """The tools that `install` needs and this machine lacks."""
+    return [tool for tool in TOOLS if shutil.which(tool) is None]
+
+
+def install() -> Installation:
+    """Fetches the jars of pom.xml and compiles java/ into the cache folder, unless both are there already.
+
+    The cache is ESCROWMQ_INTEROP_CACHE, by default `escrowmq-interop` in the user's cache folder. What is cached is
+    named by the digest of what it was made from, and appears under that name only when it is complete.
+    """
+    cache = _cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    pom = HERE / "pom.xml"
+    sources = sorted((HERE / "java").rglob("*.java"))
+    jars = cache / f"jars-{_digest([pom])}"
+    classes = cache / f"classes-{_digest([pom, *sources])}"
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            with _published_as(jars) as made:
+                _run_tool(
+                    "mvn", "--batch-mode", "--quiet", f"--file={pom}", "dependency:copy-dependencies",
+                    "-DincludeScope=runtime", f"-DoutputDirectory={made}",
+                )  # fmt: skip
+        if not classes.is_dir():
+            with _published_as(classes) as made:
+                _run_tool(
+                    "javac", "-nowarn", "-encoding", "UTF-8", "-d", str(made), "-cp", f"{jars}/*", *map(str, sources)
+                )
+    return Installation(jars=jars, classes=classes)
+
+
+def _cache_folder() -> Path:
+    chosen = os.environ.get("ESCROWMQ_INTEROP_CACHE")
+    if chosen:
+        return Path(chosen).resolve()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "escrowmq-interop"
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _published_as(target: Path) -> Iterator[Path]:
+    """A folder to fill, renamed to `target` if filling it succeeds."""
+    with tempfile.TemporaryDirectory(prefix="partial-", dir=target.parent) as folder:
+        made = Path(folder) / target.name
+        made.mkdir()
+        yield made
+        made.rename(target)
+
+
+def _run_tool(*command: str) -> None:
+    try:
+        subprocess.run(
+            command, check=True, timeout=SETUP_DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    except subprocess.CalledProcessError as error:
+        raise ApacheError(f"{command[0]} exited with {error.returncode}:\n{_tail(error.stdout)}") from error
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FileSizes:
+    """How large the files of a store are. Apache refuses a directory whose files have another size than configured."""
+
+    segment_size_bytes: int
+    queue_file_entries: int
+    index_slots: int
+    index_entries: int
+
+    def broker_options(self) -> dict[str, str]:
+        """The same sizes as keys of a broker's configuration."""
+        return {
+            "mappedFileSizeCommitLog": str(self.segment_size_bytes),
+            "mappedFileSizeConsumeQueue": str(self.queue_file_entries * 20),
+            "maxHashSlotNum": str(self.index_slots),
+            "maxIndexNum": str(self.index_entries),
+        }
+
+
+SMALL_FILES = FileSizes(segment_size_bytes=16 * 1024, queue_file_entries=50, index_slots=100, index_entries=200)
+"""Small enough that a few hundred messages roll over several files of every kind."""
+
+
+def declare_topics(store: Path, queue_counts: Mapping[str, int]) -> None:
+    """Adds topics to config/topics.json, without which Apache does not serve queues that it finds on disk."""
+    path = store / "config" / "topics.json"
+    known: Row = json.loads(path.read_text()) if path.exists() else {"topicConfigTable": {}}
+    for topic, queue_count in queue_counts.items():
+        known["topicConfigTable"][topic] = {
+            "attributes": {},
+            "order": False,
+            "perm": 6,
+            "readQueueNums": queue_count,
+            "topicFilterType": "SINGLE_TAG",
+            "topicName": topic,
+            "topicSysFlag": 0,
+            "writeQueueNums": queue_count,
+        }
+    counter = known.get("dataVersion", {}).get("counter", 0) + 1
+    known["dataVersion"] = {"counter": counter, "stateVersion": 0, "timestamp": time.time_ns() // 1_000_000}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known, indent="\t"))
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """One Java process in a process group of its own, whose output goes to a file."""
+
+    def __init__(self, name: str, command: Sequence[str], *, home: Path) -> None:
+        self.name = name
+        self.output_path = home / f"{name}.out"
+        with self.output_path.open("wb") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "ROCKETMQ_HOME": str(home)},
+                cwd=home,
+                start_new_session=True,
+            )
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def output(self) -> str:
+        return self.output_path.read_text(errors="replace")
+
+    def await_output(self, text: str) -> None:
+        """Returns once the process has printed the text."""
+        deadline = time.monotonic() + BOOT_DEADLINE_S
+        while text not in self.output:
+            if not self.is_running:
+                raise ApacheError(f"{self.name} exited with {self._process.returncode} before it said {text!r}")
+            if time.monotonic() > deadline:
+                raise ApacheError(f"{self.name} did not say {text!r} within {BOOT_DEADLINE_S} s")
+            time.sleep(POLL_INTERVAL_S)
+
+    def stop(self) -> None:
+        """An orderly end: SIGTERM, which both servers answer by flushing and closing."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired as error:
+            raise ApacheError(f"{self.name} did not stop within {STOP_DEADLINE_S} s") from error
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group; harmless when the process has ended."""
+        if self.is_running:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+class Apache:
+    """A name server and a broker that has a store directory open, from the `with` statement to the end of its block.
+
+    Both listen on loopback only, except for the replication port, which Apache binds to every address.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        store: Path,
+        *,
+        scratch: Path,
+        sizes: FileSizes = SMALL_FILES,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._installation = installation
+        self._home = Path(tempfile.mkdtemp(prefix="apache-", dir=scratch))
+        self._store = store
+        self._options = {**_BROKER_DEFAULTS, **sizes.broker_options(), **(options or {})}
+        self._servers: list[Server] = []
+        self._name_server_address = ""
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException as error:
+            self._abandon(error)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._abandon(error)
+
+    def stop(self) -> None:
+        """Stops the broker in good order."""
+        self._broker.stop()
+
+    def kill(self) -> None:
+        """Ends the broker as a crash would."""
+        self._broker.kill()
+
+    def dump(self, *selectors: str) -> list[Row]:
+        """Every message that each selector (a topic, or `topic#key`) finds."""
+        return self._run_client("Dump", *selectors)
+
+    def produce(self, topic: str, *, rounds: int, prefix: str) -> list[Row]:
+        """Sends messages of every kind, transactions included, and returns what was sent."""
+        return self._run_client("Produce", topic, str(rounds), prefix)
+
+    def answer(self, group: str, topic: str, *, transactions: int) -> list[Row]:
+        """Answers the broker's questions about this many half messages of a group, and returns the questions."""
+        return self._run_client("Answer", group, topic, str(transactions))
+
+    def log_tail(self) -> str:
+        """The end of what the servers and clients said, without what they say when all is well."""
+        paths = sorted([*self._home.rglob("*.out"), *self._home.rglob("*.log")])
+        tails = [(path.relative_to(self._home), _tail(_complaints(path))) for path in paths]
+        return "\n".join(f"==> {path}\n{tail}" for path, tail in tails if tail)
+
+    @property
+    def _broker(self) -> Server:
+        return self._servers[-1]
+
+    def _start(self) -> None:
+        port = _free_port_group(1)
+        self._name_server_address = f"127.0.0.1:{port}"
+        self._launch(
+            "namesrv",
+            "org.apache.rocketmq.namesrv.NamesrvStartup",
+            {"listenPort": str(port), "bindAddress": "127.0.0.1", "kvConfigPath": str(self._home / "kv.json")},
+            heap="64m",
+            says_when_ready="boot success",
+        )
+        # A broker takes its port, one for replication, and the one two below its own for clients in a hurry.
+        port = _free_port_group(4) + 2
+        self._launch(
+            "broker",
+            "escrowmq.interop.Broker",
+            {
+                **self._options,
+                "namesrvAddr": self._name_server_address,
+                "listenPort": str(port),
+                "haListenPort": str(port + 1),
+                "storePathRootDir": str(self._store),
+                "storePathCommitLog": str(self._store / "commitlog"),
+            },
+            heap="256m",
+            says_when_ready="registered",
+        )
+
+    def _launch(self, name: str, main: str, options: Mapping[str, str], *, heap: str, says_when_ready: str) -> None:
+        """Starts a server and returns when clients can use it."""
+        configuration = self._home / f"{name}.properties"
+        configuration.write_text("".join(f"{key}={value}\n" for key, value in options.items()))
+        command = self._installation.command(main, ["-c", str(configuration)], heap=heap, home=self._home)
+        self._servers.append(Server(name, command, home=self._home))
+        self._servers[-1].await_output(says_when_ready)
+
+    def _run_client(self, program: str, *arguments: str) -> list[Row]:
+        home = self._home / "clients"
+        home.mkdir(exist_ok=True)
+        rows_path = home / f"{program}.rows"
+        command = self._installation.command(
+            f"escrowmq.interop.{program}",
+            [self._name_server_address, *arguments],
+            heap="128m",
+            home=home,
+            definitions=[f"interop.rows={rows_path}"],
+        )
+        with (home / f"{program}.out").open("ab") as output:
+            try:
+                code = subprocess.call(command, stdout=output, stderr=subprocess.STDOUT, timeout=CLIENT_DEADLINE_S)
+            except subprocess.TimeoutExpired as error:
+                raise ApacheError(f"{program} did not end within {CLIENT_DEADLINE_S} s") from error
+        if code != 0:
+            raise ApacheError(f"{program} {' '.join(arguments)} exited with {code}")
+        with rows_path.open(encoding="utf-8") as rows:
+            return [json.loads(row) for row in rows]
+
+    def _abandon(self, error: BaseException | None) -> None:
+        for server in reversed(self._servers):
+            server.kill()
+        if error is not None:
+            error.add_note(self.log_tail())
+
+
+_BROKER_DEFAULTS: Mapping[str, str] = {
+    "brokerClusterName": CLUSTER_NAME,
+    "brokerName": BROKER_NAME,
+    "brokerId": "0",
+    "brokerRole": "ASYNC_MASTER",
+    "brokerIP1": "127.0.0.1",
+    "brokerIP2": "127.0.0.1",
+    "bindAddress": "127.0.0.1",
+    # However full the disk of this machine is, the store under test is neither cleaned nor refused.
+    "diskMaxUsedSpaceRatio": "95",
+    "diskSpaceCleanForciblyRatio": "98",
+    "diskSpaceWarningLevelRatio": "99",
+    "cleanFileForciblyEnable": "false",
+    # Undecided half messages are left alone unless a test asks for check-back (the interval is not enough: a stopping
+    # broker runs one more check); decisions are recorded at once.
+    "transactionCheckInterval": "3600000",
+    "transactionTimeOut": "3600000",
+    "transactionOpBatchInterval": "100",
+}
+
+
+def _free_port_group(count: int) -> int:
+    """The first of `count` consecutive ports that nobody uses, below the range from which systems number clients."""
+    first_ports = range(15_000, 32_000 - count)
+    for first in random.sample(first_ports, 100):
+        if all(_is_free(port) for port in range(first, first + count)):
+            return first
+    raise ApacheError(f"no {count} consecutive free ports in {first_ports}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def _complaints(path: Path) -> str:
+    lines = path.read_text(errors="replace").splitlines()
+    return "\n".join(line for line in lines if line.strip() and not any(word in line for word in IDLE_TALK))
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text.splitlines()[-LOG_TAIL_LINES:])
