@@ -65,10 +65,14 @@ fn integer(scanner: &mut Scanner<'_>) -> Result<i32, WireError> {
     }
 }
 
+/// A name, or the number that the binary form would hold.
 fn language(scanner: &mut Scanner<'_>) -> Result<Language, WireError> {
-    Ok(value_text(scanner)?.map_or(Language::default(), |text| {
-        text.parse().map_or_else(|_| Language::from_name(&text), Language::from_code)
-    }))
+    let Some(text) = value_text(scanner)? else {
+        return Ok(Language::default());
+    };
+    let language = text.parse().map_or_else(|_| Language::from_name(&text), Language::from_code);
+    // The number of an unknown language cannot be written as JSON again.
+    Ok(if let Language::Unknown(_) = language { Language::Other } else { language })
 }
 
 fn ext_fields<'a>(scanner: &mut Scanner<'a>) -> Result<ExtFields<'a>, WireError> {
@@ -155,6 +159,7 @@ mod tests {
         assert_eq!(header.remark, None);
         let fields: Vec<_> = header.ext_fields.iter().collect();
         assert_eq!(fields, [("n", "7"), ("b", "true"), ("o", r#"{"k":"v"}"#), ("s", "x")]);
+        assert_eq!(decode(br#"{"language":77}"#).map(|header| header.language), Ok(Language::Other));
         assert_eq!(decode(b"{}"), Ok(RemotingHeader::default()));
         assert_eq!(decode(br#"{"extFields":null}"#), Ok(RemotingHeader::default()));
         let lossy = decode(b"{\"remark\":\"\xff\"}").expect("the text is a header");

@@ -1,4 +1,40 @@
-//! Bytes and values of the `RocketMQ` wire and disk formats. Pure: no files, sockets, clock or Python.
+//! The bytes of Apache `RocketMQ` as values: what travels between clients and brokers, and what brokers keep on disk.
+//!
+//! Pure: no files, no sockets, no clock, no Python. The same bytes always give the same value, so everything here can
+//! be tested by round trips and fuzzed. Byte layouts are drawn in the module that owns them.
+//!
+//! ```text
+//! stream ── cut_frame ──▶ FrameView ── decode_header ──▶ RemotingHeader      frame, header_json, header_binary
+//!                              └─ body ─┬─ iter_batch ──▶ BatchMessage       batch_body
+//!                                       └─ strict_json ─▶ any JSON parser    json_dialect
+//! log ───── LogItem::parse ─▶ RecordView ── properties ─▶ Properties         log_item, record, properties
+//!                              └─ to_record ─▶ Record ── encode_into ──▶ log record_encode
+//! ```
+//!
+//! Three rules hold throughout:
+//!
+//! - **Borrow.** Views point into the buffer they were read from. Only [`RemotingHeader::into_owned`] and text with
+//!   escapes copy; the size of a body does not matter to the cost of its frame.
+//! - **Nothing announced is believed.** A length is compared with the bytes that are there before anything is sliced
+//!   or allocated, and lengths are signed as in Java. An error carries numbers, never the input.
+//! - **As tolerant as Java in reading, strict in writing.** Where Java accepts something odd, a `Compat:` note says so.
+//!
+//! A request, there and back:
+//!
+//! ```
+//! use escrowmq_wire::{FRAME_SIZE_MAX_DEFAULT, FrameStep, HeaderKind, RemotingHeader, cut_frame, encode_frame};
+//!
+//! let mut header = RemotingHeader { code: 105, opaque: 1, ..RemotingHeader::default() };
+//! header.ext_fields.push("topic", "orders");
+//! let mut stream = Vec::new();
+//! encode_frame(HeaderKind::Json, &header, b"", &mut stream)?;
+//!
+//! match cut_frame(&stream, FRAME_SIZE_MAX_DEFAULT)? {
+//!     FrameStep::Frame(frame) => assert_eq!(frame.decode_header()?.ext_fields.get("topic"), Some("orders")),
+//!     FrameStep::Partial { missing_size } => println!("{missing_size} bytes to go"),
+//! }
+//! # Ok::<(), escrowmq_wire::WireError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

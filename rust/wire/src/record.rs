@@ -107,7 +107,7 @@ impl<'a> RecordView<'a> {
         u32_at(self.bytes, 0)
     }
 
-    /// [`MAGIC_V1`] or [`MAGIC_V2`].
+    /// [`MAGIC_V1`], or [`MAGIC_V2`](crate::MAGIC_V2) where the topic is long.
     #[must_use]
     pub fn magic(&self) -> u32 {
         u32_at(self.bytes, 4)
