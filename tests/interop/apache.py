@@ -1,152 +1,42 @@
-"""A real Apache RocketMQ on loopback: fetched once, started on a store directory, spoken to through its Java client.
+"""A real Apache RocketMQ on loopback: started on a store directory and spoken to through its Java client.
 
 Nothing here knows EscrowMQ. Every wait polls with a deadline, every process started here is gone when its `with` block
 is left, and whatever goes wrong inside such a block carries the end of Apache's logs with it.
 """
 
-import contextlib
-import fcntl
-import hashlib
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-HERE = Path(__file__).resolve().parent
-TOOLS = ("java", "javac", "mvn")
+from tests.interop.installation import Installation
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 
 POLL_INTERVAL_S = 0.05
-SETUP_DEADLINE_S = 900
 BOOT_DEADLINE_S = 90
 STOP_DEADLINE_S = 60
 CLIENT_DEADLINE_S = 120
 LOG_TAIL_LINES = 25
 IDLE_TALK = (" INFO ", "|-INFO", "|-WARN", "[WATERMARK]", "No resource file with name", "Load default")
 
-# Apache unmaps files and frees direct buffers through JDK internals that Java 17 closes by default.
-OPENED_INTERNALS = (
-    "--add-opens=java.base/java.lang=ALL-UNNAMED",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
-)
-# These processes live for seconds on a shared machine: start fast, stay small.
-SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 Row: TypeAlias = dict[str, Any]
 """One JSON object that a Java program printed; `java/escrowmq/interop/Rows.java` names the fields."""
 
 
 class ApacheError(Exception):
-    """Apache RocketMQ, its tools or our Java programs did not do what was asked of them."""
-
-
-# --- set-up -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Installation:
-    """Apache's jars and our compiled programs."""
-
-    jars: Path
-    classes: Path
-
-    def command(
-        self, main: str, arguments: Sequence[str], *, heap: str, home: Path, definitions: Sequence[str] = ()
-    ) -> list[str]:
-        """The command line of a Java program that keeps whatever it logs under `home`."""
-        return [
-            "java",
-            f"-Xmx{heap}",
-            *SHORT_LIVED,
-            *OPENED_INTERNALS,
-            f"-Duser.home={home}",
-            *(f"-D{definition}" for definition in definitions),
-            "-cp",
-            f"{self.classes}:{self.jars}/*",
-            main,
-            *arguments,
-        ]
-
-
-def missing_tools() -> list[str]:
-    """The tools that `install` needs and this machine lacks."""
-    return [tool for tool in TOOLS if shutil.which(tool) is None]
-
-
-def install() -> Installation:
-    """Fetches the jars of pom.xml and compiles java/ into the cache folder, unless both are there already.
-
-    The cache is ESCROWMQ_INTEROP_CACHE, by default `escrowmq-interop` in the user's cache folder. What is cached is
-    named by the digest of what it was made from, and appears under that name only when it is complete.
-    """
-    cache = _cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    pom = HERE / "pom.xml"
-    sources = sorted((HERE / "java").rglob("*.java"))
-    jars = cache / f"jars-{_digest([pom])}"
-    classes = cache / f"classes-{_digest([pom, *sources])}"
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not jars.is_dir():
-            with _published_as(jars) as made:
-                _run_tool(
-                    "mvn", "--batch-mode", "--quiet", f"--file={pom}", "dependency:copy-dependencies",
-                    "-DincludeScope=runtime", f"-DoutputDirectory={made}",
-                )  # fmt: skip
-        if not classes.is_dir():
-            with _published_as(classes) as made:
-                _run_tool(
-                    "javac", "-nowarn", "-encoding", "UTF-8", "-d", str(made), "-cp", f"{jars}/*", *map(str, sources)
-                )
-    return Installation(jars=jars, classes=classes)
-
-
-def _cache_folder() -> Path:
-    chosen = os.environ.get("ESCROWMQ_INTEROP_CACHE")
-    if chosen:
-        return Path(chosen).resolve()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "escrowmq-interop"
-
-
-def _digest(paths: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-@contextlib.contextmanager
-def _published_as(target: Path) -> Iterator[Path]:
-    """A folder to fill, renamed to `target` if filling it succeeds."""
-    with tempfile.TemporaryDirectory(prefix="partial-", dir=target.parent) as folder:
-        made = Path(folder) / target.name
-        made.mkdir()
-        yield made
-        made.rename(target)
-
-
-def _run_tool(*command: str) -> None:
-    try:
-        subprocess.run(
-            command, check=True, timeout=SETUP_DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-    except subprocess.CalledProcessError as error:
-        raise ApacheError(f"{command[0]} exited with {error.returncode}:\n{_tail(error.stdout)}") from error
+    """A server or one of our Java programs did not do what was asked of it."""
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.interop.apache import SMALL_FILES, Row
-from tests.interop.scenario import COMPRESSED, STORE_HOST, PlannedMessage, Receipt
+from tests.interop.scenario import COMPRESSED, STORE_HOST, Acknowledged, PlannedMessage, Receipt
 
 from escrowmq import Message, Record, Store
 
@@ -27,14 +27,17 @@ def open_store(path: Path) -> Store:
     )
 
 
-def append(store: Store, messages: Sequence[PlannedMessage]) -> list[Receipt]:
-    """Appends in one batch and returns when all of it is durable."""
-    receipts = store.append([_message(planned) for planned in messages])
+def append(store: Store, batch: Sequence[PlannedMessage]) -> Acknowledged:
+    """Appends a batch and returns when all of it is durable."""
+    receipts = store.append([_message(planned) for planned in batch])
     store.wait_durable(receipts.end_offset)
-    return [
-        Receipt(receipt.log_offset, receipt.queue_offset, receipt.size_bytes, receipt.store_timestamp_ms)
-        for receipt in (receipts[place] for place in range(len(receipts)))
-    ]
+    acknowledged: Acknowledged = {}
+    for place, planned in enumerate(batch):
+        given = receipts[place]
+        acknowledged[planned.number] = Receipt(
+            given.log_offset, given.queue_offset, given.size_bytes, given.store_timestamp_ms
+        )
+    return acknowledged
 
 
 def read_all(store: Store) -> list[Row]:

@@ -1,7 +1,7 @@
 """A commit log read from its bytes alone, so that a test can look at a store without asking either implementation.
 
-FORMATS.md draws the record. Only what the tests need is read, and nothing is verified: a log ends here where no record
-begins, whatever a recovery would say about the last one.
+FORMATS.md draws the record. Only what the tests need is read, and no checksum is verified: a log ends here where no
+record begins or none fits, whatever a recovery would say about the last one.
 """
 
 import struct
@@ -78,7 +78,7 @@ def _records_of_segment(start: int, content: bytes) -> Iterator[RawRecord]:
     position = 0
     while position + HEAD.size <= len(content):
         size, magic, _, queue_id, _, queue_offset, _, sys_flag, _ = HEAD.unpack_from(content, position)
-        if magic not in (MAGIC_V1, MAGIC_V2):
+        if magic not in (MAGIC_V1, MAGIC_V2) or not HEAD.size < size <= len(content) - position:
             return
         hosts = sum(20 if sys_flag & bit else 8 for bit in (BORN_HOST_IPV6, STORE_HOST_IPV6))
         # Between the hosts lies the store timestamp; after them the reconsume times and the prepared offset.
@@ -86,6 +86,8 @@ def _records_of_segment(start: int, content: bytes) -> Iterator[RawRecord]:
         body_at = body_length_at + 4
         (body_length,) = struct.unpack_from(">I", content, body_length_at)
         topic_at = body_at + body_length
+        if topic_at >= position + size:
+            return
         topic_length_format = struct.Struct(">B" if magic == MAGIC_V1 else ">H")
         (topic_length,) = topic_length_format.unpack_from(content, topic_at)
         topic_at += topic_length_format.size

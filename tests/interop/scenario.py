@@ -49,6 +49,10 @@ class Receipt(NamedTuple):
     store_timestamp_ms: int
 
 
+Acknowledged = dict[int, Receipt]
+"""What a writer was told, by the number of the message."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlannedMessage:
     """A message before it is stored. `text` is the body as a consumer sees it, `body` as it is stored."""

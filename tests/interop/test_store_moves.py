@@ -6,40 +6,29 @@ queues and key indexes roll over several times.
 
 import base64
 import itertools
-import json
-import random
 import shutil
-import signal
-import struct
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.interop import apache, ours, raw_log, scenario
-from tests.interop.apache import HERE, Apache, Installation, Row
-from tests.interop.scenario import HALF_TOPIC, OP_TOPIC, TOPICS, PlannedMessage, Receipt
+from tests.interop import apache, endings, ours, raw_log, scenario
+from tests.interop.apache import Apache, Row
+from tests.interop.installation import Installation, install, missing_tools
+from tests.interop.scenario import HALF_TOPIC, OP_TOPIC, TOPICS, Acknowledged, Receipt
 
 from escrowmq.errors import StoreInUse
 
-MISSING = apache.missing_tools()
+MISSING = missing_tools()
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on the path, to run Apache RocketMQ"),
 ]
 
-# Enough for every queue of "orders" to fill more than one file.
-BATCHES = 90
-
-Acknowledged = dict[int, Receipt]
-"""The receipts that a writer gave, by the number of the message."""
-
 
 @pytest.fixture(scope="session")
 def installation() -> Installation:
-    return apache.install()
+    return install()
 
 
 @pytest.fixture
@@ -47,78 +36,10 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-# --- how a store of ours may end --------------------------------------------------------------------------------------
-
-
-def closed(store: Path) -> Acknowledged:
-    """An orderly end."""
-    acknowledged: Acknowledged = {}
-    opened = ours.open_store(store)
-    for batch in itertools.islice(scenario.batches(), BATCHES):
-        acknowledged |= _by_number(batch, ours.append(opened, batch))
-    opened.close()
-    return acknowledged
-
-
-def killed(store: Path) -> Acknowledged:
-    """SIGKILL while the writer appends; what it managed to say before counts."""
-    command = [sys.executable, "-m", "tests.interop.writer", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE.parent.parent) as writer:
-        assert writer.stdout is not None
-        try:
-            lines = list(itertools.islice(writer.stdout, BATCHES))
-        finally:
-            writer.kill()
-        lines += writer.stdout
-    assert writer.returncode == -signal.SIGKILL, f"the writer ended by itself with {writer.returncode}"
-    acknowledged: Acknowledged = {}
-    for line in lines:
-        if line.endswith("\n"):
-            said = json.loads(line)
-            acknowledged |= {said["first"] + place: Receipt(*receipt) for place, receipt in enumerate(said["receipts"])}
-    return acknowledged
-
-
-def killed_with_noise_after_the_end(store: Path) -> Acknowledged:
-    """A page beyond the last record that reached the disk with whatever was in memory."""
-    acknowledged = killed(store)
-    raw_log.write_at(store, _log_end(store), random.Random(5).randbytes(1000))
-    return acknowledged
-
-
-def killed_with_half_a_record_at_the_end(store: Path) -> Acknowledged:
-    """A record whose head reached the disk and whose rest did not."""
-    acknowledged = killed(store)
-    end = _log_end(store)
-    model = next(record for record in reversed(list(raw_log.records(store))) if record.body.startswith(b"large"))
-    torn = bytearray(raw_log.read_at(store, model.offset, model.size))
-    struct.pack_into(">q", torn, raw_log.PHYSICAL_OFFSET_AT, end)
-    middle = model.body_at + len(model.body) // 2
-    raw_log.write_at(store, end, bytes(torn[:middle]) + bytes(len(torn) - middle))
-    return acknowledged
-
-
-def killed_with_a_hostile_size_at_the_end_then_repaired(store: Path) -> Acknowledged:
-    """A size that would make Apache allocate two gigabytes; opening and closing the store removes it."""
-    acknowledged = killed(store)
-    raw_log.write_at(store, _log_end(store), struct.pack(">II", 0x7FFF_FFFF, raw_log.MAGIC_V1) + b"\xff" * 400)
-    ours.open_store(store).close()
-    return acknowledged
-
-
-ENDS: Sequence[Callable[[Path], Acknowledged]] = (
-    closed,
-    killed,
-    killed_with_noise_after_the_end,
-    killed_with_half_a_record_at_the_end,
-    killed_with_a_hostile_size_at_the_end_then_repaired,
-)
-
-
 # --- from us to Apache, and back --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ENDS, ids=lambda end: str(end.__name__))
+@pytest.mark.parametrize("end", endings.ALL, ids=lambda end: str(end.__name__))
 def test_apache_serves_what_we_wrote_and_we_serve_what_it_added(
     end: Callable[[Path], Acknowledged], store: Path, installation: Installation, tmp_path: Path
 ) -> None:
@@ -143,7 +64,7 @@ def test_apache_serves_what_we_wrote_and_we_serve_what_it_added(
 
 
 def test_apache_finds_our_messages_by_key(store: Path, installation: Installation, tmp_path: Path) -> None:
-    acknowledged = closed(store)
+    acknowledged = endings.closed(store)
     apache.declare_topics(store, scenario.QUEUE_COUNTS)
     # One from the oldest key-index file, one from the newest, and a key that many messages share.
     keyed = [number for number in acknowledged if "KEYS" in scenario.planned(number).properties]
@@ -167,7 +88,7 @@ def test_apache_finds_our_messages_by_key(store: Path, installation: Installatio
 
 
 def test_apache_builds_the_same_queues_from_our_log(store: Path, installation: Installation, tmp_path: Path) -> None:
-    closed(store)
+    endings.closed(store)
     apache.declare_topics(store, scenario.QUEUE_COUNTS)
     queues = _contents(store / "consumequeue")
     for name in ("consumequeue", "index"):
@@ -190,9 +111,8 @@ def test_apache_decides_our_half_messages(store: Path, installation: Installatio
         scenario.half_message(number, topic="payments", queue_id=number % 4, text=b"%s %d" % (answer, number))
         for number, answer in enumerate([b"commit", b"rollback"] * 4)
     ]
-    opened = ours.open_store(store)
-    ours.append(opened, halves)
-    opened.close()
+    with ours.open_store(store) as opened:
+        ours.append(opened, halves)
     apache.declare_topics(store, scenario.QUEUE_COUNTS)
 
     check_often = {"transactionCheckInterval": "3000", "transactionTimeOut": "100", "transactionCheckMax": "1000"}
@@ -213,19 +133,17 @@ def test_apache_decides_our_half_messages(store: Path, installation: Installatio
 
 
 def test_apache_refuses_a_store_that_we_have_open(store: Path, installation: Installation, tmp_path: Path) -> None:
-    opened = ours.open_store(store)
-    batch = next(scenario.batches())
-    acknowledged = _by_number(batch, ours.append(opened, batch))
+    with ours.open_store(store) as opened:
+        acknowledged = ours.append(opened, next(scenario.batches()))
 
-    with (
-        pytest.raises(apache.ApacheError, match="broker exited") as refusal,
-        Apache(installation, store, scratch=tmp_path),
-    ):
-        pass
+        with (
+            pytest.raises(apache.ApacheError, match="broker exited") as refusal,
+            Apache(installation, store, scratch=tmp_path),
+        ):
+            pass
 
-    assert "Lock failed" in "".join(refusal.value.__notes__)
-    assert_is_what_we_wrote(ours.read_all(opened), acknowledged)
-    opened.close()
+        assert "Lock failed" in "".join(refusal.value.__notes__)
+        assert_is_what_we_wrote(ours.read_all(opened), acknowledged)
 
 
 # --- from Apache to us, and back --------------------------------------------------------------------------------------
@@ -245,11 +163,10 @@ def test_we_serve_what_apache_wrote_and_apache_serves_what_we_added(
     assert_we_serve(store, written)
 
     acknowledged: Acknowledged = {}
-    opened = ours.open_store(store)
-    for batch in itertools.islice(scenario.batches(), BATCHES):
-        acknowledged |= _by_number(batch, ours.append(opened, batch))
-    everything = ours.read_all(opened)
-    opened.close()
+    with ours.open_store(store) as opened:
+        for batch in itertools.islice(scenario.batches(), endings.BATCHES):
+            acknowledged |= ours.append(opened, batch)
+        everything = ours.read_all(opened)
 
     with Apache(installation, store, scratch=tmp_path) as broker:
         served = broker.dump(*TOPICS)
@@ -336,14 +253,11 @@ def assert_we_serve(store: Path, rows: Sequence[Row]) -> None:
 
 def assert_we_can_go_on(store: Path, rows: Sequence[Row]) -> None:
     """Appended to, closed and opened again by us, the store holds these messages and the new ones."""
-    opened = ours.open_store(store)
-    first_number = 1_000_000
-    batch = next(scenario.batches(first_number))
-    acknowledged = _by_number(batch, ours.append(opened, batch))
-    opened.close()
-    added = [scenario.planned(number).row(receipt) for number, receipt in acknowledged.items()]
-    queued = [row for row, planned in zip(added, batch, strict=True) if planned.is_queued]
-    assert_we_serve(store, [*rows, *queued])
+    batch = next(scenario.batches(first_number=1_000_000))
+    with ours.open_store(store) as opened:
+        acknowledged = ours.append(opened, batch)
+    added = [planned.row(acknowledged[planned.number]) for planned in batch if planned.is_queued]
+    assert_we_serve(store, [*rows, *added])
 
 
 def assert_files_rolled_over(store: Path) -> None:
@@ -365,10 +279,6 @@ def assert_same_messages(found: Iterable[Row], expected: Iterable[Row]) -> None:
 
 
 # --- small change -----------------------------------------------------------------------------------------------------
-
-
-def _by_number(batch: Sequence[PlannedMessage], receipts: Sequence[Receipt]) -> Acknowledged:
-    return {planned.number: receipt for planned, receipt in zip(batch, receipts, strict=True)}
 
 
 def _receipt(row: Row) -> Receipt:
@@ -401,10 +311,6 @@ def _by_selector(row: Row) -> tuple[str, int]:
 
 def _last_offset(rows: Iterable[Row]) -> int:
     return max(int(row["logOffset"]) for row in rows)
-
-
-def _log_end(store: Path) -> int:
-    return max(record.end for record in raw_log.records(store))
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
