@@ -148,6 +148,28 @@ pub enum StoreError {
         /// What the parser said.
         reason: String,
     },
+    /// A queue has another record at an offset than the log says.
+    #[error("queue {topic}/{queue_id} has {kept} at {offset}, the log has {found} for it")]
+    QueueConflict {
+        /// Topic of the queue.
+        topic: String,
+        /// Its number.
+        queue_id: u32,
+        /// The entry.
+        offset: QueueOffset,
+        /// The record that the entry names.
+        kept: LogOffset,
+        /// The record that claims the offset.
+        found: LogOffset,
+    },
+    /// A topic that can't be the name of a folder, and so has no queues.
+    #[error("topic {topic:?} can't name a folder: {reason}")]
+    QueueName {
+        /// The topic.
+        topic: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
 }
 
 /// What is wrong with a message.
@@ -203,6 +225,13 @@ pub enum BadMessage {
 pub struct TopicProblem(pub String);
 
 impl StoreError {
+    /// Whether the disk had no room: nothing is broken, and it may be tried again when there is.
+    #[must_use]
+    pub fn is_storage_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. }
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+
     /// Wraps what the system said about a path. For `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();

@@ -1,10 +1,55 @@
 //! Files and records: a commit log with consume queues and a key index, in Apache `RocketMQ`'s formats.
+//!
+//! [`Store`] is a directory that is open; [`StoreCore`] the same without threads, for tests that run its steps in an
+//! order of their own. Data flows one way: messages are appended to the log, the log is flushed, the queue builder
+//! turns what is durable into queue and index entries, readers follow the queues back into the log. Queues and index
+//! are functions of the log: remove them, and the next start makes them again.
+//!
+//! ```text
+//! disk/           what a file system promises, and nothing more; the seam for crash tests
+//! mapped/         one file in memory, many as one, marks to wait on
+//! commit_log/     append, flush, read
+//! consume_queue/  a queue's entries, all queues, search by time
+//! key_index/      messages by key
+//! queue_builder   log -> queues and index
+//! recovery/       what a start does with what it finds
+//! store_core      all of it, step by step; store: on threads
+//! ```
 
+pub mod checkpoint;
 pub mod clock;
+mod commit_log;
+pub mod config_file;
+pub mod consume_queue;
+pub mod directory_lock;
 pub mod disk;
 pub mod error;
+mod expiry;
+pub mod key_index;
+pub mod layout;
 pub mod mapped;
+mod message;
 pub mod offset;
 pub mod options;
+mod poison;
+mod queue_builder;
+mod recovery;
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod statistics;
+mod stop_note;
+mod store;
+mod store_core;
+mod visible_limit;
+
+pub use commit_log::StoredRecord;
+pub use consume_queue::{QueueStatus, TimeBoundary};
+pub use error::{BadMessage, Result, StoreError};
+pub use expiry::ExpiryReport;
+pub use message::{NewMessage, Receipt};
+pub use offset::{LogOffset, QueueOffset};
+pub use options::{FlushMode, Retention, StoreOptions};
+pub use recovery::RecoveryReport;
+pub use statistics::Statistics;
+pub use store::Store;
+pub use store_core::StoreCore;

@@ -118,7 +118,8 @@ where
 /// The property string without its `__CRC32#` pairs: the checksum is true only for the record it was written in.
 #[must_use]
 pub fn strip_record_crc(raw: &[u8]) -> Cow<'_, [u8]> {
-    if memmem::find(raw, CRC32.as_bytes()).is_none() {
+    // Every append asks, and hardly any property string holds the `#` that ends the name.
+    if memchr(b'#', raw).is_none() || memmem::find(raw, CRC32.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
     let mut kept = Vec::with_capacity(raw.len());

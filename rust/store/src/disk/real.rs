@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::{Allocation, Disk, DiskFile, DiskUsage, FolderEntry, Mapping};
 
 /// Zeros are written in pieces of this size where the file system can't `fallocate`.
-const ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// Files as the operating system keeps them.
 #[derive(Debug, Default, Clone, Copy)]

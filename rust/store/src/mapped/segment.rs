@@ -15,6 +15,7 @@ use crate::error::{Result, StoreError};
 
 /// Zeros are checked and written in pieces of this size.
 const ZERO_PIECE: usize = 64 * 1024;
+static ZEROS: [u8; ZERO_PIECE] = [0; ZERO_PIECE];
 
 /// A file of fixed size in memory, with a place in a chain.
 #[derive(Debug)]
@@ -177,7 +178,7 @@ impl Segment {
             for start in (data.start..data.end).step_by(ZERO_PIECE) {
                 let piece = start..data.end.min(start + ZERO_PIECE);
                 if self.slice_unpublished(piece.clone()).iter().any(|byte| *byte != 0) {
-                    self.copy_in(piece.start, &[0; ZERO_PIECE][..piece.len()]);
+                    self.copy_in(piece.start, &ZEROS[..piece.len()]);
                     let first = zeroed.map_or(piece.start, |range| range.start);
                     zeroed = Some(first..piece.end);
                 }

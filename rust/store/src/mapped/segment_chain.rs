@@ -71,6 +71,10 @@ impl SegmentChain {
             if size != layout.segment_size_bytes {
                 return Err(StoreError::WrongSize { path, expected: layout.segment_size_bytes, found: size });
             }
+            if start % size != 0 {
+                let reason = "its name is not a multiple of its size";
+                return Err(StoreError::ForeignFile { path, kind: layout.kind, reason });
+            }
             if let Some(expected) = segments.last().map(|segment| segment.end()).filter(|end| *end != start) {
                 let missing = layout.folder.join(file_name(expected));
                 return Err(StoreError::MissingFile { missing, next: path });
@@ -239,6 +243,9 @@ mod tests {
         assert!(matches!(load(), StoreError::MissingFile { .. }));
         std::fs::write(folder.join(file_name(4096)), [0; 100]).expect("write");
         assert!(matches!(load(), StoreError::WrongSize { expected: 4096, found: 100, .. }));
+        std::fs::remove_file(folder.join(file_name(4096))).expect("remove");
+        std::fs::write(folder.join(file_name(1)), [0; 4096]).expect("write");
+        assert!(matches!(load(), StoreError::ForeignFile { .. }));
         std::fs::write(folder.join("notes.txt"), "x").expect("write");
         assert!(matches!(load(), StoreError::ForeignFile { .. }));
     }

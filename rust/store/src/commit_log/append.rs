@@ -1,0 +1,203 @@
+//! Appending: one lock, one pass. Everything that can fail (a bad message, no room for a segment) fails before the
+//! first byte is written, so a batch is in the log whole or not at all.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use escrowmq_wire::{BLANK_SIZE_MIN, RECORD_CRC_SIZE, Record, encode_blank_into, strip_record_crc};
+
+use super::{AppendRules, CommitLog, LogPoint, QueueOffsets};
+use crate::error::{BadMessage, Result, StoreError};
+use crate::mapped::{Segment, SegmentChain};
+use crate::message::{NewMessage, Receipt, is_queued};
+use crate::offset::{LogOffset, QueueOffset};
+
+/// What the append lock guards.
+#[derive(Debug)]
+pub(super) struct Appender {
+    /// The segment that is written, and how much of it is.
+    current: Option<Arc<Segment>>,
+    position: usize,
+    queue_offsets: QueueOffsets,
+    last_timestamp_ms: i64,
+    last_record: Option<LogOffset>,
+    is_closed: bool,
+    /// Records on their way into the segment: one copy more than none, but one write for a whole batch.
+    scratch: Vec<u8>,
+}
+
+impl Appender {
+    pub fn new(chain: &SegmentChain, end: LogPoint, queue_offsets: QueueOffsets) -> Self {
+        // A log that ends with its last segment goes on in one that is yet to be made.
+        let current = chain.segment_for(end.offset.0).or_else(|| chain.last());
+        let position = current
+            .as_ref()
+            .map_or(0, |segment| usize::try_from(end.offset.0 - segment.start()).unwrap_or(segment.size()));
+        Self {
+            current,
+            position,
+            queue_offsets,
+            last_timestamp_ms: end.timestamp_ms,
+            last_record: end.record,
+            is_closed: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub fn end(&self) -> LogPoint {
+        let offset = self.current.as_ref().map_or(0, |segment| segment.start() + self.position as u64);
+        LogPoint { offset: LogOffset(offset), timestamp_ms: self.last_timestamp_ms, record: self.last_record }
+    }
+
+    pub fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Writes what was encoded since the last call, and lets readers see it.
+    fn put_down(&mut self) {
+        if let Some(segment) = &self.current {
+            let start = self.position - self.scratch.len();
+            segment.write_at(start, &self.scratch);
+            segment.publish(self.position);
+        }
+        self.scratch.clear();
+    }
+
+    /// Ends the present segment with a blank and goes on in `next`.
+    fn roll(&mut self, next: Arc<Segment>) {
+        if let Some(segment) = self.current.clone() {
+            let rest = segment.size() - self.position;
+            if rest >= BLANK_SIZE_MIN {
+                encode_blank_into(u32::try_from(rest).unwrap_or(u32::MAX), &mut self.scratch);
+                self.position += BLANK_SIZE_MIN;
+            }
+            self.put_down();
+            segment.publish(segment.size());
+        }
+        self.current = Some(next);
+        self.position = 0;
+    }
+}
+
+impl CommitLog {
+    /// Appends all messages or none.
+    ///
+    /// # Errors
+    /// [`StoreError::BadMessage`], [`StoreError::Poisoned`], [`StoreError::Io`] where a segment can't be had.
+    pub fn append(&self, messages: &[NewMessage<'_>], now_ms: i64) -> Result<Vec<Receipt>> {
+        let properties = self.validate(messages)?;
+        let mut appender = self.appender.lock();
+        // Checked under the lock: after a failed flush no later append may be acknowledged.
+        self.poison.check()?;
+        if appender.is_closed {
+            return Err(StoreError::Closed);
+        }
+        let mut fresh = self.reserve(&appender, messages, &properties)?.into_iter();
+        let timestamp_ms = now_ms.max(appender.last_timestamp_ms);
+        appender.last_timestamp_ms = timestamp_ms;
+        let mut receipts = Vec::with_capacity(messages.len());
+        for (message, properties) in messages.iter().zip(&properties) {
+            let mut record = message.to_record(properties, self.rules.store_host);
+            let size = self.rules.record_size(&record);
+            if !has_room(appender.current.as_deref(), appender.position, size) {
+                appender.roll(fresh.next().expect("reserved for every roll"));
+            }
+            record.log_offset = appender.end().offset.0;
+            record.store_timestamp_ms = timestamp_ms;
+            if is_queued(record.sys_flag) {
+                record.queue_offset = appender.queue_offsets.take(record.topic, record.queue_id);
+            }
+            self.rules.encode(&record, &mut appender.scratch);
+            appender.position += size;
+            appender.last_record = Some(LogOffset(record.log_offset));
+            receipts.push(Receipt {
+                log_offset: LogOffset(record.log_offset),
+                size_bytes: u32::try_from(size).unwrap_or(u32::MAX),
+                queue_offset: QueueOffset(record.queue_offset),
+                store_timestamp_ms: timestamp_ms,
+            });
+        }
+        appender.put_down();
+        self.written.raise(appender.end().offset.0);
+        Ok(receipts)
+    }
+
+    /// Where the log ends, and when it was last appended to.
+    pub fn end(&self) -> LogPoint {
+        self.appender.lock().end()
+    }
+
+    /// The property strings to store, or what is wrong with the first bad message.
+    fn validate<'a>(&self, messages: &[NewMessage<'a>]) -> Result<Vec<Cow<'a, [u8]>>> {
+        let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE } else { 0 };
+        let record_limit = self.chain.segment_size() - BLANK_SIZE_MIN;
+        let check = |message: &NewMessage<'a>| {
+            message.validate(self.rules.body_size_max, properties_room)?;
+            let properties = strip_record_crc(message.properties);
+            let found = self.rules.record_size(&message.to_record(&properties, self.rules.store_host));
+            if found > record_limit {
+                return Err(BadMessage::Record { found, limit: record_limit });
+            }
+            Ok(properties)
+        };
+        messages
+            .iter()
+            .enumerate()
+            .map(|(index, message)| check(message).map_err(|reason| StoreError::BadMessage { index, reason }))
+            .collect()
+    }
+
+    /// The segments that a batch will roll into.
+    fn reserve(
+        &self,
+        appender: &Appender,
+        messages: &[NewMessage<'_>],
+        properties: &[Cow<'_, [u8]>],
+    ) -> Result<Vec<Arc<Segment>>> {
+        let mut rolls = 0;
+        let mut has_segment = appender.current.is_some();
+        let mut position = appender.position;
+        let segment_size = self.chain.segment_size();
+        for (message, properties) in messages.iter().zip(properties) {
+            let size = self.rules.record_size(&message.to_record(properties, self.rules.store_host));
+            if !has_segment || position + size + BLANK_SIZE_MIN > segment_size {
+                (rolls, position, has_segment) = (rolls + 1, 0, true);
+            }
+            position += size;
+        }
+        if rolls == 0 {
+            return Ok(Vec::new());
+        }
+        let _growing = self.growth.lock();
+        let mut at = appender.current.as_ref().map_or(0, |segment| segment.end());
+        let mut fresh = Vec::with_capacity(rolls);
+        for _ in 0..rolls {
+            let segment = match self.chain.segment_for(at) {
+                Some(prepared) => prepared,
+                None => self.chain.push_new(&*self.disk, at)?,
+            };
+            at = segment.end();
+            fresh.push(segment);
+        }
+        Ok(fresh)
+    }
+}
+
+impl AppendRules {
+    fn record_size(&self, record: &Record<'_>) -> usize {
+        if self.has_record_crc { record.encoded_size_with_crc() } else { record.encoded_size() }
+    }
+
+    fn encode(&self, record: &Record<'_>, out: &mut Vec<u8>) {
+        if self.has_record_crc {
+            record.encode_with_crc_into(out);
+        } else {
+            record.encode_into(out);
+        }
+    }
+}
+
+/// Compat: a segment keeps room for a blank behind every record.
+fn has_room(segment: Option<&Segment>, position: usize, size: usize) -> bool {
+    segment.is_some_and(|segment| position + size + BLANK_SIZE_MIN <= segment.size())
+}

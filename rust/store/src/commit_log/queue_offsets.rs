@@ -1,0 +1,48 @@
+//! The next offset of every queue, as appends assign them.
+
+use std::collections::HashMap;
+
+/// Next offset by topic and queue. A queue that is not in it begins at 0.
+#[derive(Debug, Default)]
+pub(crate) struct QueueOffsets {
+    topics: HashMap<Box<str>, HashMap<u32, u64>>,
+}
+
+impl QueueOffsets {
+    /// Says where a queue goes on.
+    pub fn set(&mut self, topic: &str, queue_id: u32, next: u64) {
+        *self.slot(topic, queue_id) = next;
+    }
+
+    /// Assigns the next offset.
+    pub fn take(&mut self, topic: &str, queue_id: u32) -> u64 {
+        let slot = self.slot(topic, queue_id);
+        let offset = *slot;
+        *slot += 1;
+        offset
+    }
+
+    fn slot(&mut self, topic: &str, queue_id: u32) -> &mut u64 {
+        if !self.topics.contains_key(topic) {
+            self.topics.insert(topic.into(), HashMap::new());
+        }
+        // The key was just made sure; `entry` would want an owned key for every append.
+        let queues = self.topics.get_mut(topic).expect("inserted above");
+        queues.entry(queue_id).or_insert(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_queue_counts_for_itself() {
+        let mut offsets = QueueOffsets::default();
+        offsets.set("orders", 1, 7);
+        assert_eq!(
+            [offsets.take("orders", 0), offsets.take("orders", 0), offsets.take("orders", 1)],
+            [0, 1, 7]
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! Consume queues: for each topic and queue number a list of where its records lie in the log. They are a function of
+//! the log: the queue builder fills them, recovery repairs them, and nothing here is not also there.
+
+mod entry;
+mod queue;
+mod repair;
+mod table;
+mod time_search;
+
+pub use entry::{ENTRY_SIZE, QueueEntry};
+pub use queue::{ConsumeQueue, QueueLayout};
+pub use table::{QueueStatus, QueueTable};
+pub use time_search::TimeBoundary;

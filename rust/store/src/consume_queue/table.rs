@@ -1,0 +1,394 @@
+//! All consume queues of a store, by topic and queue number. Looking one up takes a short read lock and no allocation.
+//!
+//! ```text
+//!  consumequeue/
+//!    orders/0/00000000000000000000
+//!    %RETRY%billing/0/…
+//! ```
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::entry::{ENTRY_SIZE, QueueEntry};
+use super::queue::{ConsumeQueue, QueueLayout};
+use crate::disk::{Disk, FolderEntry};
+use crate::error::{Result, StoreError};
+use crate::mapped::list_or_empty;
+use crate::offset::{LogOffset, QueueOffset};
+
+const KIND: &str = "consume queue";
+
+/// No file system of ours takes a longer name.
+const NAME_SIZE_MAX: usize = 255;
+
+/// A queue and its bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueStatus {
+    /// Topic of the queue.
+    pub topic: String,
+    /// Its number.
+    pub queue_id: u32,
+    /// The first offset whose record the log may still hold.
+    pub min_offset: QueueOffset,
+    /// The offset that the next entry gets.
+    pub max_offset: QueueOffset,
+}
+
+/// The queues of a topic, by ascending number.
+type TopicQueues = Vec<Arc<ConsumeQueue>>;
+
+/// All consume queues of a store.
+#[derive(Debug)]
+pub struct QueueTable {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    temporary_folder: PathBuf,
+    file_size_bytes: u64,
+    topics: RwLock<HashMap<Arc<str>, TopicQueues>>,
+}
+
+impl QueueTable {
+    /// Maps the queues of `folder`, which need not exist. Changes nothing. The size of the files found beats
+    /// `file_entries`.
+    ///
+    /// # Errors
+    /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`] where the folder holds
+    /// anything but queues whose files have one size and follow each other; [`StoreError::Io`].
+    pub fn load(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        temporary_folder: &Path,
+        file_entries: u64,
+    ) -> Result<Self> {
+        let file_size_bytes = file_entries * ENTRY_SIZE as u64;
+        let mut found: Vec<(String, u32)> = Vec::new();
+        for topic in list_or_empty(disk.as_ref(), folder)? {
+            let topic_folder = folder_of(folder, &topic)?;
+            if let Some(reason) = name_problem(&topic.name) {
+                return Err(StoreError::ForeignFile { path: topic_folder, kind: KIND, reason });
+            }
+            for queue in list_or_empty(disk.as_ref(), &topic_folder)? {
+                let path = folder_of(&topic_folder, &queue)?;
+                let reason = "its name is not a queue number";
+                let queue_id = parse_queue_id(&queue.name).ok_or(StoreError::ForeignFile {
+                    path,
+                    kind: KIND,
+                    reason,
+                })?;
+                found.push((topic.name.clone(), queue_id));
+            }
+        }
+        found.sort_unstable();
+        let (folder, temporary_folder) = (folder.to_path_buf(), temporary_folder.to_path_buf());
+        let topics = RwLock::default();
+        let mut table = Self { disk, folder, temporary_folder, file_size_bytes, topics };
+        let mut has_size = false;
+        for (topic, queue_id) in found {
+            let queue = table.map_queue(topic.into(), queue_id)?;
+            if let Some(file) = queue.chain.first() {
+                let size = queue.file_size_bytes();
+                if has_size && size != table.file_size_bytes {
+                    let (path, expected) = (file.path().to_path_buf(), table.file_size_bytes);
+                    return Err(StoreError::WrongSize { path, expected, found: size });
+                }
+                (has_size, table.file_size_bytes) = (true, size);
+            }
+            insert(table.topics.get_mut(), queue);
+        }
+        Ok(table)
+    }
+
+    /// Size of the queue files.
+    pub fn file_size_bytes(&self) -> u64 {
+        self.file_size_bytes
+    }
+
+    /// The queue of a topic and number, if it ever had an entry.
+    pub fn get(&self, topic: &str, queue_id: u32) -> Option<Arc<ConsumeQueue>> {
+        find(self.topics.read().get(topic)?, queue_id).cloned()
+    }
+
+    /// Adds an entry to its queue, which is made where it is not there. See [`ConsumeQueue::append`].
+    ///
+    /// # Errors
+    /// As [`ConsumeQueue::append`]; [`StoreError::QueueName`] where the topic can't name a folder.
+    pub fn append(&self, topic: &str, queue_id: u32, at: QueueOffset, entry: QueueEntry) -> Result<()> {
+        {
+            let topics = self.topics.read();
+            if let Some(queue) = topics.get(topic).and_then(|queues| find(queues, queue_id)) {
+                return queue.append(at, entry);
+            }
+        }
+        self.get_or_create(topic, queue_id)?.append(at, entry)
+    }
+
+    /// All queues with their bounds, by topic and number.
+    pub fn list(&self) -> Vec<QueueStatus> {
+        let status = |queue: &Arc<ConsumeQueue>| QueueStatus {
+            topic: queue.topic().to_owned(),
+            queue_id: queue.queue_id(),
+            min_offset: queue.min_offset(),
+            max_offset: queue.max_offset(),
+        };
+        let mut queues: Vec<_> = self.queues_where(|_| true).iter().map(status).collect();
+        queues.sort_unstable_by(|a, b| (&a.topic, a.queue_id).cmp(&(&b.topic, b.queue_id)));
+        queues
+    }
+
+    /// Whether any queue has entries that are not durable.
+    pub fn is_dirty(&self) -> bool {
+        self.topics.read().values().flatten().any(|queue| queue.is_dirty())
+    }
+
+    /// Makes durable what is not.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]. What reached the disk is then unknown, and the caller must not try again.
+    pub fn sync_dirty(&self) -> Result<()> {
+        self.queues_where(ConsumeQueue::is_dirty).iter().try_for_each(|queue| queue.sync())
+    }
+
+    /// Ends every queue where the log ends. Whether anything had to change is returned. See [`ConsumeQueue::cut`].
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    ///
+    /// # Panics
+    /// If anyone holds a queue: this is for recovery, before anyone reads.
+    pub fn cut(&mut self, log_end: LogOffset) -> Result<bool> {
+        let mut has_changed = false;
+        for queue in self.topics.get_mut().values_mut().flatten() {
+            has_changed |= Arc::get_mut(queue).expect("nobody reads while queues are cut").cut(log_end)?;
+        }
+        Ok(has_changed)
+    }
+
+    /// Follows the log's start. See [`ConsumeQueue::expire`].
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn expire(&self, log_start: LogOffset) -> Result<()> {
+        self.queues_where(|_| true).iter().try_for_each(|queue| queue.expire(log_start))
+    }
+
+    /// Removes the queues of a topic, durably. Readers keep what they hold.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn remove_topic(&self, topic: &str) -> Result<()> {
+        let Some(queues) = self.topics.write().remove(topic) else { return Ok(()) };
+        for queue in queues {
+            queue.remove()?;
+        }
+        remove_folder(self.disk.as_ref(), &self.folder.join(topic))
+    }
+
+    /// Removes all queues, durably, so that they can be rebuilt.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn remove_all(&self) -> Result<()> {
+        let topics: Vec<_> = self.topics.read().keys().cloned().collect();
+        topics.iter().try_for_each(|topic| self.remove_topic(topic))
+    }
+
+    /// Some queues, to work on without the lock.
+    fn queues_where(&self, is_wanted: impl Fn(&ConsumeQueue) -> bool) -> Vec<Arc<ConsumeQueue>> {
+        self.topics.read().values().flatten().filter(|queue| is_wanted(queue)).cloned().collect()
+    }
+
+    fn get_or_create(&self, topic: &str, queue_id: u32) -> Result<Arc<ConsumeQueue>> {
+        if let Some(reason) = name_problem(topic) {
+            return Err(StoreError::QueueName { topic: topic.to_owned(), reason });
+        }
+        let mut topics = self.topics.write();
+        if let Some(queue) = topics.get(topic).and_then(|queues| find(queues, queue_id)) {
+            return Ok(Arc::clone(queue));
+        }
+        let name = topics.get_key_value(topic).map_or_else(|| topic.into(), |(name, _)| Arc::clone(name));
+        Ok(insert(&mut topics, self.map_queue(name, queue_id)?))
+    }
+
+    fn map_queue(&self, topic: Arc<str>, queue_id: u32) -> Result<ConsumeQueue> {
+        let layout = QueueLayout {
+            folder: self.folder.join(&*topic).join(queue_id.to_string()),
+            temporary_folder: self.temporary_folder.clone(),
+            file_size_bytes: self.file_size_bytes,
+        };
+        ConsumeQueue::load(Arc::clone(&self.disk), topic, queue_id, layout)
+    }
+}
+
+/// Removes an empty folder, durably, if it is there.
+pub(super) fn remove_folder(disk: &dyn Disk, folder: &Path) -> Result<()> {
+    match disk.remove(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        result => result.map_err(StoreError::io("remove", folder))?,
+    }
+    folder.parent().map_or(Ok(()), |parent| disk.sync_folder(parent).map_err(StoreError::io("sync", parent)))
+}
+
+/// Numbers mostly run from 0 without a gap, so that a queue's number is its place.
+fn find(queues: &TopicQueues, queue_id: u32) -> Option<&Arc<ConsumeQueue>> {
+    match queues.get(queue_id as usize) {
+        Some(queue) if queue.queue_id() == queue_id => Some(queue),
+        _ => {
+            queues.binary_search_by_key(&queue_id, |queue| queue.queue_id()).ok().map(|place| &queues[place])
+        }
+    }
+}
+
+fn insert(topics: &mut HashMap<Arc<str>, TopicQueues>, queue: ConsumeQueue) -> Arc<ConsumeQueue> {
+    let queue = Arc::new(queue);
+    let queues = topics.entry(queue.topic().into()).or_default();
+    let place = queues.partition_point(|other| other.queue_id() < queue.queue_id());
+    queues.insert(place, Arc::clone(&queue));
+    queue
+}
+
+fn folder_of(parent: &Path, entry: &FolderEntry) -> Result<PathBuf> {
+    let path = parent.join(&entry.name);
+    if entry.is_folder {
+        Ok(path)
+    } else {
+        Err(StoreError::ForeignFile { path, kind: KIND, reason: "it is not a folder" })
+    }
+}
+
+/// Why a topic can't be a folder. Records come from disks and networks: `../elsewhere` must not be followed.
+fn name_problem(topic: &str) -> Option<&'static str> {
+    match topic {
+        "" => Some("it is empty"),
+        _ if topic.len() > NAME_SIZE_MAX => Some("it is longer than 255 bytes"),
+        _ if topic.starts_with('.') => Some("it begins with a dot"),
+        _ if topic.contains(|c: char| c == '/' || c == char::REPLACEMENT_CHARACTER || c.is_control()) => {
+            Some("it holds a character that no topic has")
+        }
+        _ => None,
+    }
+}
+
+/// A number as it is printed: no sign, no leading zero.
+fn parse_queue_id(name: &str) -> Option<u32> {
+    name.parse().ok().filter(|queue_id: &u32| queue_id.to_string() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    fn load(root: &Path) -> Result<QueueTable> {
+        let temporary = root.join("temporary");
+        std::fs::create_dir_all(&temporary).expect("temporary");
+        QueueTable::load(Arc::new(RealDisk), &root.join("consumequeue"), &temporary, 5)
+    }
+
+    fn entry(log_offset: u64) -> QueueEntry {
+        QueueEntry { log_offset: LogOffset(log_offset), record_size: 10, tags_code: 7 }
+    }
+
+    fn names(table: &QueueTable) -> Vec<(String, u32, u64)> {
+        table.list().into_iter().map(|queue| (queue.topic, queue.queue_id, queue.max_offset.0)).collect()
+    }
+
+    #[test]
+    fn queues_are_made_by_their_first_entry_and_found_again() {
+        let root = tempfile::tempdir().expect("folder");
+        let table = load(root.path()).expect("empty");
+        assert!(table.get("orders", 0).is_none());
+        for (topic, queue_id) in [("orders", 3), ("%RETRY%a|b", 0), ("orders", 1)] {
+            table.append(topic, queue_id, QueueOffset(0), entry(1)).expect("append");
+        }
+        assert!(table.is_dirty());
+        table.sync_dirty().expect("sync");
+        assert!(!table.is_dirty());
+        let expected = [("%RETRY%a|b".into(), 0, 1), ("orders".into(), 1, 1), ("orders".into(), 3, 1)];
+        assert_eq!(names(&table), expected);
+        let again = load(root.path()).expect("load");
+        assert_eq!(names(&again), expected);
+        assert_eq!(again.get("orders", 3).expect("queue").entry(QueueOffset(0)), Some(entry(1)));
+        assert!(again.get("orders", 0).is_none() && again.get("order", 1).is_none());
+    }
+
+    #[test]
+    fn removed_topics_are_gone_from_disk_and_can_begin_again() {
+        let root = tempfile::tempdir().expect("folder");
+        let table = load(root.path()).expect("empty");
+        for topic in ["a", "b"] {
+            for at in 0..7 {
+                table.append(topic, 0, QueueOffset(at), entry(at)).expect("append");
+            }
+        }
+        let reader = table.get("a", 0).expect("queue");
+        table.remove_topic("a").expect("remove");
+        table.remove_topic("a").expect("twice");
+        assert_eq!((reader.max_offset(), names(&table).len()), (QueueOffset(0), 1));
+        assert!(!root.path().join("consumequeue/a").exists());
+        table.append("a", 0, QueueOffset(5), entry(9)).expect("begin elsewhere");
+        table.remove_all().expect("remove all");
+        assert_eq!(std::fs::read_dir(root.path().join("consumequeue")).expect("list").count(), 0);
+    }
+
+    #[test]
+    fn a_cut_and_an_expiry_reach_every_queue() {
+        let root = tempfile::tempdir().expect("folder");
+        let mut table = load(root.path()).expect("empty");
+        for at in 0..20 {
+            let topic = if at % 2 == 0 { "a" } else { "b" };
+            table.append(topic, 0, QueueOffset(at / 2), entry(at)).expect("append");
+        }
+        assert!(table.cut(LogOffset(15)).expect("cut"));
+        assert!(!table.cut(LogOffset(15)).expect("again"));
+        assert_eq!(names(&table), [("a".into(), 0, 8), ("b".into(), 0, 7)]);
+        table.expire(LogOffset(12)).expect("expire");
+        assert!(table.list().iter().all(|queue| queue.min_offset == QueueOffset(6)));
+    }
+
+    #[test]
+    fn what_is_no_queue_is_refused_by_name() {
+        let root = tempfile::tempdir().expect("folder");
+        let folder = root.path().join("consumequeue");
+        let refused = |path: &str, bytes: usize| {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            std::fs::write(&path, vec![0; bytes]).expect("write");
+            let error = load(root.path()).expect_err("refused");
+            std::fs::remove_file(&path).expect("remove");
+            error
+        };
+        let foreign = |error: StoreError| match error {
+            StoreError::ForeignFile { reason, .. } => reason,
+            other => panic!("{other}"),
+        };
+        assert_eq!(foreign(refused("notes.txt", 1)), "it is not a folder");
+        assert_eq!(foreign(refused("a/0/notes.txt", 1)), "its name is not 20 digits");
+        assert_eq!(foreign(refused("a/0/00000000000000000000", 99)), "its size is not a multiple of 20");
+        assert_eq!(
+            foreign(refused("a/0/00000000000000000050", 100)),
+            "its name is not a multiple of its size"
+        );
+        std::fs::write(folder.join("a/0/00000000000000000000"), [0; 100]).expect("write");
+        assert!(matches!(
+            refused("b/0/00000000000000000000", 200),
+            StoreError::WrongSize { expected: 100, found: 200, .. }
+        ));
+        assert!(matches!(refused("a/0/00000000000000000200", 100), StoreError::MissingFile { .. }));
+        std::fs::create_dir(folder.join("a/01")).expect("folder");
+        assert_eq!(foreign(load(root.path()).expect_err("refused")), "its name is not a queue number");
+    }
+
+    #[test]
+    fn a_topic_never_leads_out_of_the_folder() {
+        let root = tempfile::tempdir().expect("folder");
+        let table = load(root.path()).expect("empty");
+        for topic in ["", ".", "..", "../a", "a/b", "a\u{0}b", &"x".repeat(256)] {
+            let error = table.append(topic, 0, QueueOffset(0), entry(0)).expect_err("refused");
+            assert!(matches!(error, StoreError::QueueName { .. }));
+        }
+        assert!(names(&table).is_empty());
+    }
+}

@@ -1,0 +1,123 @@
+//! Removing old segments: by age at a given hour, by disk use at any. A segment leaves the log at once; its file goes
+//! when no reader holds it, or after a grace, since a reader keeps its memory whatever becomes of the file.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::disk::Disk;
+use crate::error::{Result, StoreError};
+use crate::mapped::{Segment, remove_file};
+use crate::offset::LogOffset;
+use crate::options::Retention;
+use crate::store_core::StoreCore;
+
+/// Segments removed in one run, so that a run stays short. Apache removes as many.
+const SEGMENTS_PER_RUN_MAX: usize = 10;
+
+/// What a run removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExpiryReport {
+    /// Segments that left the log.
+    pub segments_expired: usize,
+    /// Files that were removed, of this run's segments and of earlier ones.
+    pub files_removed: usize,
+    /// Files that wait for their readers.
+    pub files_waiting: usize,
+    /// Where the log begins now.
+    pub log_start: LogOffset,
+}
+
+/// A segment that has left the log and whose file is still there.
+#[derive(Debug)]
+struct Doomed {
+    segment: Arc<Segment>,
+    since_ms: i64,
+}
+
+/// Removes old segments.
+#[derive(Debug)]
+pub(crate) struct Expiry {
+    retention: Retention,
+    doomed: Mutex<Vec<Doomed>>,
+    /// Share of the disk in use, as the bits of an `f64`.
+    used_ratio: AtomicU64,
+}
+
+impl Expiry {
+    pub fn new(retention: Retention) -> Self {
+        Self { retention, doomed: Mutex::new(Vec::new()), used_ratio: AtomicU64::new(0.0_f64.to_bits()) }
+    }
+
+    /// The share of the disk in use.
+    pub fn used_ratio(&self) -> f64 {
+        f64::from_bits(self.used_ratio.load(Ordering::Relaxed))
+    }
+
+    /// The share of the disk in use, where it is too much for writes.
+    pub fn full_ratio(&self) -> Option<f64> {
+        Some(self.used_ratio()).filter(|ratio| *ratio >= self.retention.refuse_ratio)
+    }
+
+    /// Files that wait for their readers.
+    pub fn waiting(&self) -> usize {
+        self.doomed.lock().len()
+    }
+
+    /// Notes how full the disk is.
+    pub fn look_at_disk(&self, disk: &dyn Disk, folder: &Path) -> Result<f64> {
+        let ratio = disk.usage(folder).map_err(StoreError::io("look at", folder))?.used_ratio();
+        self.used_ratio.store(ratio.to_bits(), Ordering::Relaxed);
+        Ok(ratio)
+    }
+
+    /// Removes what is due.
+    pub fn run(&self, core: &StoreCore) -> Result<ExpiryReport> {
+        let used_ratio = self.look_at_disk(&*core.disk, &core.layout.root)?;
+        let now_ms = core.clock.now_ms();
+        let by_age =
+            core.clock.local_hour() == self.retention.delete_hour || used_ratio >= self.retention.clean_ratio;
+        let by_force = used_ratio >= self.retention.force_ratio;
+        let mut report = ExpiryReport::default();
+        while report.segments_expired < SEGMENTS_PER_RUN_MAX {
+            let Some(newest_ms) = core.log.first_segment_newest_ms(core.visible_end()) else { break };
+            let is_old = now_ms - newest_ms >= self.retention.age_max_ms;
+            if !(by_force || by_age && is_old) {
+                break;
+            }
+            if let Some(segment) = core.log.chain().take_first() {
+                tracing::info!(path = %segment.path().display(), by_force, used_ratio, "segment expired");
+                self.doomed.lock().push(Doomed { segment, since_ms: now_ms });
+                report.segments_expired += 1;
+            }
+        }
+        // Queues and index let go of the log's old part before its files go: no entry may point at nothing.
+        report.log_start = core.log.start();
+        if report.segments_expired > 0 {
+            core.queues.expire(report.log_start)?;
+            core.index.lock().expire(report.log_start)?;
+        }
+        report.files_removed = self.remove_files(core, now_ms)?;
+        report.files_waiting = self.waiting();
+        Ok(report)
+    }
+
+    /// Removes the files of doomed segments, oldest first, up to the first that must wait: a crash then leaves a log
+    /// without a hole.
+    fn remove_files(&self, core: &StoreCore, now_ms: i64) -> Result<usize> {
+        let mut doomed = self.doomed.lock();
+        let mut removed = 0;
+        while let Some(oldest) = doomed.first() {
+            let is_held = Arc::strong_count(&oldest.segment) > 1;
+            if is_held && now_ms - oldest.since_ms < self.retention.reader_grace_ms {
+                break;
+            }
+            remove_file(&*core.disk, &core.layout.commit_log, oldest.segment.path())?;
+            doomed.remove(0);
+            removed += 1;
+        }
+        Ok(removed)
+    }
+}

@@ -1,0 +1,127 @@
+//! Names in a store directory, and which directories are none of ours.
+//!
+//! ```text
+//! commitlog/  consumequeue/<topic>/<queue>/  index/  config/  checkpoint  abort  lock     Apache RocketMQ's
+//! escrowmq/   visible, stop, temporary/                                                    ours, unseen by Apache
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use crate::disk::Disk;
+use crate::error::{Result, StoreError};
+use crate::mapped::list_or_empty;
+
+/// The paths of a store directory.
+#[derive(Debug, Clone)]
+pub struct StoreLayout {
+    /// The directory itself.
+    pub root: PathBuf,
+    /// Log segments.
+    pub commit_log: PathBuf,
+    /// A folder for each topic, in it one for each queue.
+    pub consume_queues: PathBuf,
+    /// Key-index files.
+    pub key_index: PathBuf,
+    /// Configuration as JSON.
+    pub config: PathBuf,
+    /// Times up to which log, queues and index are durable.
+    pub checkpoint: PathBuf,
+    /// Present while a broker runs, and after it was killed.
+    pub abort: PathBuf,
+    /// Locked while a broker runs.
+    pub lock: PathBuf,
+    /// What only this store knows of.
+    pub own: PathBuf,
+    /// How far readers of other processes may go.
+    pub visible: PathBuf,
+    /// What an orderly stop found.
+    pub stop: PathBuf,
+    /// Files that have not got their final name yet.
+    pub temporary: PathBuf,
+}
+
+impl StoreLayout {
+    /// The paths below `root`.
+    #[must_use]
+    pub fn new(root: &Path) -> Self {
+        let own = root.join("escrowmq");
+        Self {
+            commit_log: root.join("commitlog"),
+            consume_queues: root.join("consumequeue"),
+            key_index: root.join("index"),
+            config: root.join("config"),
+            checkpoint: root.join("checkpoint"),
+            abort: root.join("abort"),
+            lock: root.join("lock"),
+            visible: own.join("visible"),
+            stop: own.join("stop"),
+            temporary: own.join("temporary"),
+            root: root.to_path_buf(),
+            own,
+        }
+    }
+
+    /// Refuses stores that Apache wrote with features whose files this store would not keep in step.
+    ///
+    /// # Errors
+    /// [`StoreError::UnsupportedStore`] names the feature.
+    pub fn refuse_unsupported(&self, disk: &dyn Disk) -> Result<()> {
+        let refuse = |path: PathBuf, feature| Err(StoreError::UnsupportedStore { path, feature });
+        for entry in list_or_empty(disk, &self.root)? {
+            let path = self.root.join(&entry.name);
+            let feature = match entry.name.as_str() {
+                "batchconsumequeue" => "batch consume queues",
+                "compaction" => "compaction topics",
+                "rocksdb" | "consumequeue_rocksdb" => "RocksDB queues",
+                name if name.starts_with("dledger") => "DLedger",
+                _ => continue,
+            };
+            if entry.is_folder && has_file(disk, &path)? {
+                return refuse(path, feature);
+            }
+        }
+        for entry in list_or_empty(disk, &self.consume_queues)? {
+            // RocksDB keeps its manifest where Apache's default keeps a folder for each topic.
+            if !entry.is_folder && (entry.name == "CURRENT" || entry.name.starts_with("MANIFEST")) {
+                return refuse(self.consume_queues.join(entry.name), "RocksDB queues");
+            }
+        }
+        for entry in list_or_empty(disk, &self.commit_log)? {
+            if entry.is_folder && entry.name.starts_with("dledger") {
+                return refuse(self.commit_log.join(entry.name), "DLedger");
+            }
+            // Apache takes several log paths, joined by commas or colons, and creates a path that it can't split.
+            if entry.name.contains([',', ':']) {
+                return refuse(self.commit_log.join(entry.name), "several log paths");
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the folders, and empties the one for temporaries.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_folders(&self, disk: &dyn Disk) -> Result<()> {
+        let folders =
+            [&self.commit_log, &self.consume_queues, &self.key_index, &self.config, &self.temporary];
+        for folder in folders {
+            disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
+        }
+        for entry in list_or_empty(disk, &self.temporary)? {
+            let path = self.temporary.join(entry.name);
+            disk.remove(&path).map_err(StoreError::io("remove", &path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder holds a file, at any depth: Apache makes some folders that it never uses.
+fn has_file(disk: &dyn Disk, folder: &Path) -> Result<bool> {
+    for entry in list_or_empty(disk, folder)? {
+        if !entry.is_folder || has_file(disk, &folder.join(entry.name))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

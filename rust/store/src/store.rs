@@ -1,0 +1,243 @@
+//! A store with its threads. Each runs one step of [`StoreCore`] whenever there is something for it to do:
+//!
+//! | thread | step | waits for |
+//! |---|---|---|
+//! | flusher | flush | bytes that are not durable; in async mode an interval too |
+//! | builder | build | bytes that are durable (sync) or written (async) and not built |
+//! | segment helper | prepare a segment, move the resident window | the log's end coming near |
+//! | housekeeper | checkpoint, expiry | time |
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::clock::SystemClock;
+use crate::commit_log::HotWindow;
+use crate::directory_lock::DirectoryLock;
+use crate::disk::{Disk, RealDisk};
+use crate::error::{Result, StoreError};
+use crate::layout::StoreLayout;
+use crate::mapped::{PAGE_SIZE, Watermark};
+use crate::offset::LogOffset;
+use crate::options::{FlushMode, StoreOptions};
+use crate::store_core::StoreCore;
+
+/// How often segments are looked at for expiry. Apache looks as often.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
+/// How long a step waits that failed for want of space.
+const FULL_DISK_PAUSE: Duration = Duration::from_secs(1);
+
+/// An open store directory. What can be read and asked is [`StoreCore`]'s.
+#[derive(Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    lock: Mutex<Option<DirectoryLock>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    core: StoreCore,
+    is_stopping: Mutex<bool>,
+    stopping: Condvar,
+}
+
+impl Deref for Store {
+    type Target = StoreCore;
+
+    fn deref(&self) -> &StoreCore {
+        &self.shared.core
+    }
+}
+
+impl Store {
+    /// Opens a store directory, or makes one, recovers it, and starts its threads.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`], what is wrong with the directory, [`StoreError::Io`].
+    pub fn open(folder: &Path, options: StoreOptions) -> Result<Self> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let layout = StoreLayout::new(folder);
+        layout.refuse_unsupported(&*disk)?;
+        disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
+        let lock = DirectoryLock::acquire(&layout.lock)?;
+        let core = match StoreCore::open(disk, Arc::new(SystemClock), folder, options) {
+            Ok(core) => core,
+            Err(error) => {
+                lock.discard();
+                return Err(error);
+            }
+        };
+        let shared = Arc::new(Shared { core, is_stopping: Mutex::new(false), stopping: Condvar::new() });
+        let mut threads = Vec::new();
+        for (name, run) in [
+            ("escrow-flush", Shared::run_flusher as fn(&Shared)),
+            ("escrow-build", Shared::run_builder),
+            ("escrow-segment", Shared::run_segment_helper),
+            ("escrow-house", Shared::run_housekeeper),
+        ] {
+            let shared = Arc::clone(&shared);
+            let thread = std::thread::Builder::new().name(name.to_string()).spawn(move || run(&shared));
+            threads.push(thread.map_err(StoreError::io("start threads for", folder))?);
+        }
+        Ok(Self { shared, threads: Mutex::new(threads), lock: Mutex::new(Some(lock)) })
+    }
+
+    /// Waits until the log is on disk up to `end`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotYetDurable`] after `timeout`, [`StoreError::Poisoned`], [`StoreError::Closed`].
+    pub fn wait_durable(&self, end: LogOffset, timeout: Duration) -> Result<()> {
+        self.wait(self.log.durable(), end, timeout)
+    }
+
+    /// Waits until messages are in their queues up to `end`, and in sync mode on disk: then they may be acknowledged.
+    ///
+    /// # Errors
+    /// [`StoreError::NotYetDurable`] after `timeout`, [`StoreError::Poisoned`], [`StoreError::Closed`].
+    pub fn wait_visible(&self, end: LogOffset, timeout: Duration) -> Result<()> {
+        self.wait(self.builder.built(), end, timeout)
+    }
+
+    /// Makes everything that is written durable now.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`].
+    pub fn flush(&self) -> Result<LogOffset> {
+        self.flush_once()
+    }
+
+    /// Removes what is too old or does not fit any more, now and not at the next round.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn expire(&self) -> Result<crate::ExpiryReport> {
+        self.expire_once()
+    }
+
+    /// Stops the threads, then the store, orderly. A second call does nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`]; the next start then recovers.
+    pub fn close(&self) -> Result<()> {
+        // First what was taken is finished, so that whoever waits for it is answered; its error comes again below.
+        let _ = self.finish();
+        *self.shared.is_stopping.lock() = true;
+        self.shared.stopping.notify_all();
+        self.stop_waits();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            // A thread that panicked has said so; what it left behind is for `close` to find.
+            let _ = thread.join();
+        }
+        let result = self.shared.core.close();
+        drop(self.lock.lock().take());
+        result
+    }
+
+    fn wait(&self, mark: &Watermark, end: LogOffset, timeout: Duration) -> Result<()> {
+        match mark.wait(end.0, Some(timeout)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::NotYetDurable {
+                offset: end,
+                waited_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+            }),
+            Err(_) => Err(self.stopped()),
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "the store did not close orderly");
+        }
+    }
+}
+
+impl Shared {
+    fn run_flusher(&self) {
+        let core = &self.core;
+        let mut last_flush = Instant::now();
+        while core.log.written().wait(core.durable_end().0 + 1, None).is_ok() {
+            if let FlushMode::Async { interval_ms, pages_min, thorough_interval_ms } = core.options.flush {
+                if self.pause(Duration::from_millis(interval_ms)) {
+                    return;
+                }
+                let dirty_bytes = core.log_end().0 - core.durable_end().0;
+                let is_thorough = last_flush.elapsed() >= Duration::from_millis(thorough_interval_ms);
+                if dirty_bytes < pages_min * PAGE_SIZE as u64 && !is_thorough {
+                    continue;
+                }
+            }
+            last_flush = Instant::now();
+            if core.flush_once().is_err() {
+                return;
+            }
+        }
+    }
+
+    fn run_builder(&self) {
+        let core = &self.core;
+        while core.build_limit().wait(core.visible_end().0 + 1, None).is_ok() {
+            match core.build_once() {
+                Ok(_) => {}
+                Err(error) if error.is_storage_full() => {
+                    tracing::error!(%error, "queues can't follow the log");
+                    if self.pause(FULL_DISK_PAUSE) {
+                        return;
+                    }
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn run_segment_helper(&self) {
+        let core = &self.core;
+        let mut window = HotWindow::default();
+        loop {
+            if let Err(error) = core.prepare_segment_once() {
+                tracing::error!(%error, "the next segment can't be made");
+                if self.pause(FULL_DISK_PAUSE) {
+                    return;
+                }
+            }
+            window.advance(&core.log);
+            let next = window.next_at().min(core.log.prepare_at());
+            if core.log.written().wait(next, None).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn run_housekeeper(&self) {
+        let core = &self.core;
+        let mut last_expiry = Instant::now();
+        while !self.pause(Duration::from_millis(core.options.checkpoint_interval_ms)) {
+            match core.checkpoint_once() {
+                Err(error) if error.is_storage_full() => tracing::error!(%error, "the checkpoint can't move"),
+                Err(_) => return,
+                Ok(()) => {}
+            }
+            if last_expiry.elapsed() >= EXPIRY_INTERVAL {
+                last_expiry = Instant::now();
+                if let Err(error) = core.expire_once() {
+                    tracing::error!(%error, "expiry failed, and is tried again");
+                }
+            }
+        }
+    }
+
+    /// Waits, or until the store stops; whether it does.
+    fn pause(&self, time: Duration) -> bool {
+        let mut is_stopping = self.is_stopping.lock();
+        if !*is_stopping {
+            self.stopping.wait_for(&mut is_stopping, time);
+        }
+        *is_stopping
+    }
+}

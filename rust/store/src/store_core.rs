@@ -1,0 +1,465 @@
+//! A store without threads: every step of its life is a call. [`Store`](crate::Store) runs the steps on threads; a
+//! test runs them in an order of its own, on a disk of its own.
+//!
+//! ```text
+//! append ──> log ──written──> flush ──durable──> queue builder ──built──> readers, acknowledgements
+//!                                                      └──> consume queues, key index ──> checkpoint
+//! ```
+//! In sync mode the builder never passes `durable`, so what is in a queue is on disk; in async mode it follows
+//! `written`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::checkpoint::{Checkpoint, CheckpointTimes};
+use crate::clock::Clock;
+use crate::commit_log::{AppendRules, CommitLog, QueueOffsets, StoredRecord};
+use crate::consume_queue::{ConsumeQueue, QueueStatus, QueueTable, TimeBoundary};
+use crate::disk::{Allocation, Disk};
+use crate::error::{Result, StoreError};
+use crate::expiry::{Expiry, ExpiryReport};
+use crate::key_index::KeyIndex;
+use crate::layout::StoreLayout;
+use crate::mapped::{ChainLayout, SegmentChain, Watermark, remove_file};
+use crate::message::{NewMessage, Receipt};
+use crate::offset::{LogOffset, QueueOffset};
+use crate::options::{FlushMode, StoreOptions};
+use crate::poison::Poison;
+use crate::queue_builder::{EntryRules, QueueBuilder};
+use crate::recovery::{self, Files, RecoveryReport};
+use crate::statistics::{Counters, Statistics};
+use crate::stop_note::StopNote;
+use crate::visible_limit::VisibleLimit;
+
+/// A store whose steps are called.
+#[derive(Debug)]
+pub struct StoreCore {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) layout: StoreLayout,
+    pub(crate) options: StoreOptions,
+    pub(crate) log: CommitLog,
+    pub(crate) queues: QueueTable,
+    pub(crate) index: Mutex<KeyIndex>,
+    pub(crate) builder: QueueBuilder,
+    pub(crate) expiry: Expiry,
+    pub(crate) counters: Counters,
+    checkpoint: Mutex<Checkpoint>,
+    visible: VisibleLimit,
+    poison: Arc<Poison>,
+    is_closed: AtomicBool,
+    report: RecoveryReport,
+}
+
+impl StoreCore {
+    /// Opens a store directory, or makes one, and recovers it. Whoever calls this holds the directory's lock.
+    ///
+    /// # Errors
+    /// What is wrong with the directory, which is then unchanged; [`StoreError::Io`].
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        folder: &Path,
+        options: StoreOptions,
+    ) -> Result<Self> {
+        let layout = StoreLayout::new(folder);
+        layout.refuse_unsupported(&*disk)?;
+        let mut files = load(&disk, &clock, &layout, &options)?;
+        let was_killed = exists(&*disk, &layout, "abort")?;
+        let note = StopNote::load(&*disk, &layout.stop);
+        let mut examined = recovery::examine(&files, options.segment_size_bytes, was_killed, note.as_ref())?;
+
+        layout.create_folders(&*disk)?;
+        mark_running(&*disk, &layout)?;
+        StopNote::remove(&*disk, &layout.stop)?;
+        let rules = EntryRules { delay_levels_ms: options.delay_levels_ms.clone() };
+        recovery::repair(&*disk, &mut files, &rules, &mut examined)?;
+        tracing::info!(folder = %folder.display(), report = ?examined.report, "store opened");
+
+        let poison = Arc::new(Poison::default());
+        let append_rules = AppendRules {
+            body_size_max: options.body_size_max_bytes as usize,
+            has_record_crc: options.has_record_crc,
+            store_host: options.store_host,
+        };
+        let queue_offsets = queue_offsets(&files.queues);
+        let Files { chain, queues, index, checkpoint } = files;
+        let log = CommitLog::new(
+            Arc::clone(&disk),
+            chain,
+            append_rules,
+            examined.end,
+            queue_offsets,
+            Arc::clone(&poison),
+        );
+        queues.expire(log.start())?;
+        let visible = VisibleLimit::open(&*disk, &layout.visible)?;
+        visible.publish(examined.end.offset);
+        let core = Self {
+            expiry: Expiry::new(options.retention),
+            builder: QueueBuilder::new(rules, examined.end),
+            index: Mutex::new(index),
+            checkpoint: Mutex::new(checkpoint),
+            counters: Counters::default(),
+            is_closed: AtomicBool::new(false),
+            report: examined.report,
+            disk,
+            clock,
+            layout,
+            options,
+            log,
+            queues,
+            visible,
+            poison,
+        };
+        core.expiry.look_at_disk(&*core.disk, &core.layout.root)?;
+        Ok(core)
+    }
+
+    /// Appends all messages or none, and returns where they are. They are on disk, and in their queues, when
+    /// [`visible_end`](Self::visible_end) has passed the last one's end.
+    ///
+    /// # Errors
+    /// [`StoreError::BadMessage`], [`StoreError::DiskFull`], [`StoreError::Poisoned`], [`StoreError::Closed`],
+    /// [`StoreError::Io`] where a segment can't be had. Nothing is appended then.
+    pub fn append(&self, messages: &[NewMessage<'_>]) -> Result<Vec<Receipt>> {
+        if let Some(used_ratio) = self.expiry.full_ratio() {
+            return Err(StoreError::DiskFull {
+                path: self.layout.root.clone(),
+                used_percent: percent(used_ratio),
+                refuse_percent: percent(self.options.retention.refuse_ratio),
+            });
+        }
+        let receipts = self.log.append(messages, self.clock.now_ms())?;
+        self.counters.count_append(&receipts);
+        Ok(receipts)
+    }
+
+    /// Makes durable what is written, and returns how far that is.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`].
+    pub fn flush_once(&self) -> Result<LogOffset> {
+        let end = self.log.flush().inspect_err(|_| self.stop_waits())?;
+        self.counters.count_flush();
+        Ok(end)
+    }
+
+    /// Builds some records into queues and index, and returns how far it got.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] of kind `StorageFull`, after which it may be called again; [`StoreError::Poisoned`].
+    pub fn build_once(&self) -> Result<LogOffset> {
+        self.poison.check()?;
+        let limit = LogOffset(self.build_limit().get());
+        let result = self.builder.step(&self.log, &self.queues, &self.index, limit);
+        // What was built before an error stays built, so readers may see it.
+        self.visible.publish(self.visible_end());
+        result.map_err(|error| self.poison_unless_full(error))
+    }
+
+    /// Makes queues and index durable as far as they are built, then says so in the checkpoint.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`]: a sync has failed.
+    pub fn checkpoint_once(&self) -> Result<()> {
+        self.poison.check()?;
+        // Both points are taken before the syncs: what comes in meanwhile is not vouched for.
+        let (built, flushed) = (self.builder.point(), self.log.flushed());
+        let times = CheckpointTimes {
+            log_ms: flushed.timestamp_ms,
+            queues_ms: built.timestamp_ms,
+            index_ms: built.timestamp_ms,
+        };
+        let checkpoint = self.checkpoint.lock();
+        if checkpoint.times() == times && !self.queues.is_dirty() && !self.index.lock().is_dirty() {
+            return Ok(());
+        }
+        let synced = self.queues.sync_dirty().and_then(|()| self.sync_index());
+        synced.and_then(|()| checkpoint.save(times)).map_err(|error| self.poison_unless_full(error))
+    }
+
+    /// Adds the next segment when the present one is half full. Whether it did.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], of kind `StorageFull` where the disk has no room.
+    pub fn prepare_segment_once(&self) -> Result<bool> {
+        self.log.prepare_segment()
+    }
+
+    /// Removes what is too old or does not fit any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]. What could not be removed is tried again the next time.
+    pub fn expire_once(&self) -> Result<ExpiryReport> {
+        self.expiry.run(self)
+    }
+
+    /// Stops orderly: flushes, builds, and leaves a note that makes the next start quick. A second call does nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`]; the directory then counts as killed.
+    pub fn close(&self) -> Result<()> {
+        if self.is_closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.finish()?;
+        self.checkpoint_once()?;
+        self.stop_note().save(&*self.disk, &self.layout.stop, &self.layout.temporary)?;
+        remove_file(&*self.disk, &self.layout.root, &self.layout.abort)
+    }
+
+    /// Takes no more appends, and brings those that were taken to disk and into their queues.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.log.close();
+        let end = self.flush_once()?;
+        while self.build_once()? < end {}
+        Ok(())
+    }
+
+    /// The first byte of the log that is still there.
+    pub fn log_start(&self) -> LogOffset {
+        self.log.start()
+    }
+
+    /// Where the log ends.
+    pub fn log_end(&self) -> LogOffset {
+        LogOffset(self.log.written().get())
+    }
+
+    /// How far the log is on disk.
+    pub fn durable_end(&self) -> LogOffset {
+        LogOffset(self.log.durable().get())
+    }
+
+    /// How far messages are in their queues, and in sync mode on disk.
+    pub fn visible_end(&self) -> LogOffset {
+        LogOffset(self.builder.built().get())
+    }
+
+    /// The record at a log offset. Any offset may be asked for, so what does not read as a record there is none: only
+    /// who follows a queue knows that one was.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRecord`] where none begins, or none is visible.
+    pub fn record_at(&self, at: LogOffset) -> Result<StoredRecord> {
+        let limit = self.visible_end();
+        self.log.record_at(at, limit).map_err(|error| match error {
+            StoreError::Damaged { at, .. } => {
+                StoreError::NoRecord { at, start: self.log_start(), end: limit }
+            }
+            error => error,
+        })
+    }
+
+    /// Up to `count_max` records of a queue, and no more than `size_max_bytes` unless the first alone is larger.
+    /// Empty where the queue has none at `from`.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`].
+    pub fn read_queue(
+        &self,
+        topic: &str,
+        queue_id: u32,
+        from: QueueOffset,
+        count_max: usize,
+        size_max_bytes: usize,
+    ) -> Result<Vec<StoredRecord>> {
+        let Some(queue) = self.queues.get(topic, queue_id) else { return Ok(Vec::new()) };
+        let entries = queue.entries(from, count_max);
+        let mut records = Vec::with_capacity(entries.len());
+        let mut size_bytes = 0;
+        for entry in entries {
+            size_bytes += entry.record_size as usize;
+            if size_bytes > size_max_bytes && !records.is_empty() {
+                break;
+            }
+            match self.log.record_at(entry.log_offset, self.visible_end()) {
+                Ok(record) => records.push(record),
+                // Expired since the entry was read.
+                Err(StoreError::NoRecord { at, start, .. }) if at < start && records.is_empty() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(records)
+    }
+
+    /// All queues, with where they begin and end.
+    pub fn queues(&self) -> Vec<QueueStatus> {
+        self.queues.list()
+    }
+
+    /// A queue, where there is one.
+    pub fn queue(&self, topic: &str, queue_id: u32) -> Option<Arc<ConsumeQueue>> {
+        self.queues.get(topic, queue_id)
+    }
+
+    /// The queue offset for a store time; `None` where there is no such queue.
+    pub fn offset_by_time(
+        &self,
+        topic: &str,
+        queue_id: u32,
+        timestamp_ms: i64,
+        boundary: TimeBoundary,
+    ) -> Option<QueueOffset> {
+        let queue = self.queues.get(topic, queue_id)?;
+        let store_time = |at: LogOffset, _size: u32| {
+            self.record_at(at).ok().map(|record| record.view().store_timestamp_ms())
+        };
+        Some(queue.offset_by_time(timestamp_ms, boundary, &store_time))
+    }
+
+    /// Messages of a topic with a key (or a unique id) stored between two times, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn find_by_key(
+        &self,
+        topic: &str,
+        key: &str,
+        count_max: usize,
+        begin_ms: i64,
+        end_ms: i64,
+    ) -> Result<Vec<StoredRecord>> {
+        let candidates = self.index.lock().find(topic, key, count_max, begin_ms, end_ms)?;
+        let records = candidates.into_iter().filter_map(|at| self.record_at(at).ok());
+        // The index knows hashes: another key, or another topic, may have the same one.
+        Ok(records.filter(|record| KeyIndex::has_key(&record.view(), topic, key)).collect())
+    }
+
+    /// The newest message of a topic with a unique id.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn find_by_unique_id(&self, topic: &str, id: &str) -> Result<Option<StoredRecord>> {
+        let found = self.find_by_key(topic, id, usize::MAX, i64::MIN, i64::MAX)?;
+        let has_id = |record: &StoredRecord| {
+            record.view().properties().get(escrowmq_wire::property_names::UNIQ_KEY) == Some(id)
+        };
+        Ok(found.into_iter().find(has_id))
+    }
+
+    /// Numbers for people and monitors.
+    pub fn statistics(&self) -> Statistics {
+        self.counters.snapshot(self)
+    }
+
+    /// What the start found and did.
+    pub fn recovery_report(&self) -> &RecoveryReport {
+        &self.report
+    }
+
+    /// Why the store is poisoned, where it is.
+    pub fn poisoned_by(&self) -> Option<&str> {
+        self.poison.cause()
+    }
+
+    /// The mark that the builder follows.
+    pub(crate) fn build_limit(&self) -> &Watermark {
+        match self.options.flush {
+            FlushMode::Sync => self.log.durable(),
+            FlushMode::Async { .. } => self.log.written(),
+        }
+    }
+
+    /// Ends all waits: nothing will move any more.
+    pub(crate) fn stop_waits(&self) {
+        self.log.written().stop();
+        self.log.durable().stop();
+        self.builder.built().stop();
+    }
+
+    /// The error of a wait that was stopped.
+    pub(crate) fn stopped(&self) -> StoreError {
+        self.poison.check().err().unwrap_or(StoreError::Closed)
+    }
+
+    /// Index files are synced outside of the index's lock, which the builder needs.
+    fn sync_index(&self) -> Result<()> {
+        let written = self.index.lock().write_out()?;
+        written.sync()
+    }
+
+    /// A full disk passes; any other failure of a write or sync leaves the files in a state nobody knows.
+    fn poison_unless_full(&self, error: StoreError) -> StoreError {
+        if error.is_storage_full() {
+            return error;
+        }
+        let poisoned = self.poison.set(&error);
+        tracing::error!(%error, "the store is poisoned");
+        self.stop_waits();
+        poisoned
+    }
+
+    fn stop_note(&self) -> StopNote {
+        StopNote {
+            log_end: self.log_end(),
+            last_record: self.log.end().record,
+            queues: StopNote::queue_ends(&self.queues.list()),
+            index_end: self.index.lock().last_log_offset(),
+        }
+    }
+}
+
+fn load(
+    disk: &Arc<dyn Disk>,
+    clock: &Arc<dyn Clock>,
+    layout: &StoreLayout,
+    options: &StoreOptions,
+) -> Result<Files> {
+    let chain = SegmentChain::load(
+        &**disk,
+        ChainLayout {
+            folder: layout.commit_log.clone(),
+            temporary_folder: layout.temporary.clone(),
+            kind: "commit log",
+            segment_size_bytes: options.segment_size_bytes,
+            allocation: Allocation::Whole,
+        },
+    )?;
+    let queues = QueueTable::load(
+        Arc::clone(disk),
+        &layout.consume_queues,
+        &layout.temporary,
+        options.queue_file_entries,
+    )?;
+    let index = KeyIndex::load(
+        Arc::clone(disk),
+        Arc::clone(clock),
+        &layout.key_index,
+        &layout.temporary,
+        options.index_slots,
+        options.index_entries,
+    )?;
+    let checkpoint = Checkpoint::load(Arc::clone(disk), &layout.checkpoint, &layout.temporary)?;
+    Ok(Files { chain, queues, index, checkpoint })
+}
+
+/// Writes `abort`, durably: from now on a start without an orderly stop before it is a recovery.
+fn mark_running(disk: &dyn Disk, layout: &StoreLayout) -> Result<()> {
+    let text = std::process::id().to_string();
+    disk.create(&layout.abort, 0, Allocation::OnDemand)
+        .and_then(|file| file.write_at(0, text.as_bytes()).and_then(|()| file.sync()))
+        .and_then(|()| disk.sync_folder(&layout.root))
+        .map_err(StoreError::io("write", &layout.abort))
+}
+
+fn exists(disk: &dyn Disk, layout: &StoreLayout, name: &str) -> Result<bool> {
+    Ok(crate::mapped::list_or_empty(disk, &layout.root)?.iter().any(|entry| entry.name == name))
+}
+
+fn queue_offsets(queues: &QueueTable) -> QueueOffsets {
+    let mut offsets = QueueOffsets::default();
+    for queue in queues.list() {
+        offsets.set(&queue.topic, queue.queue_id, queue.max_offset.0);
+    }
+    offsets
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // ratios between 0 and 1
+fn percent(ratio: f64) -> u32 {
+    (ratio * 100.0).round() as u32
+}

@@ -1,0 +1,91 @@
+//! Power is lost at any moment of a store's life, also while it recovers from the last loss, and once more; the disk
+//! is left as the model of [`escrowmq_store::simulation`] allows. After each start: what was acknowledged is there and
+//! equal, nothing is there that was not written, queues and index agree with the log, and recovery is idempotent.
+
+mod crash_support;
+
+use crash_support::checks::{self, assert_same_folder, folder};
+use crash_support::model::Allowed;
+use crash_support::seeds;
+use crash_support::workload::{Run, open};
+use escrowmq_store::simulation::{Random, SimulatedDisk, Survival};
+
+#[test]
+fn acknowledged_messages_survive_a_power_loss_at_any_moment() {
+    seeds::run("acknowledged_messages_survive_a_power_loss_at_any_moment", |seed| {
+        let mut random = Random::new(seed);
+        let mut run = Run::new(random.fork());
+        let lives = 1 + random.below(3);
+        for _ in 0..lives {
+            let steps = *random.pick(&[5, 20, 60, 100]);
+            run.steps(steps);
+            lose_power(&mut run, &mut random);
+        }
+        run.steps(10);
+        run.close_and_reopen().unwrap_or_else(|error| panic!("{error}"));
+        let allowed = Allowed { acknowledged: run.store().log_end().0, start_max: run.store().log_start().0 };
+        checks::check_contents(&run.disk, run.store(), &run.model, allowed);
+    });
+}
+
+/// Loses power, recovers, checks everything, and leaves the recovered store running.
+fn lose_power(run: &mut Run, random: &mut Random) {
+    let at = crash_point(run, random);
+    let mut disk = crash(&run.disk, at, random);
+    let allowed = run.model.crash(at);
+    run.kill();
+    // Power comes back for a moment only.
+    for _ in 0..*random.pick(&[0, 0, 0, 1, 1, 2]) {
+        drop(open(&disk, &run.clock, &run.options));
+        let at = random.below(disk.position() + 1);
+        disk = crash(&disk, at, random);
+    }
+
+    let twin = disk.copy();
+    let store = open(&disk, &run.clock, &run.options);
+    checks::check_contents(&disk, &store, &run.model, allowed);
+    checks::check_durable(&disk, &store, random);
+    check_idempotent(run, &disk, &twin);
+    let has_expired = store.log_start().0 > 0;
+    checks::check_rebuild(&disk, &run.clock, &run.options, has_expired);
+
+    run.model.recovered(allowed, disk.position(), store.log_end().0);
+    run.go_on(disk, store);
+}
+
+/// Often right after something was acknowledged, and often late: early moments are those of shorter runs.
+fn crash_point(run: &Run, random: &mut Random) -> usize {
+    let acknowledged = run.model.durable_positions();
+    match random.below(4) {
+        0 if !acknowledged.is_empty() => *random.pick(&acknowledged),
+        1 => run.disk.position() - random.below(run.disk.position().min(20) + 1),
+        _ => random.below(run.disk.position() + 1),
+    }
+}
+
+fn crash(disk: &SimulatedDisk, at: usize, random: &mut Random) -> SimulatedDisk {
+    match random.below(10) {
+        0 => disk.crash(at, Survival::Synced),
+        1 => disk.crash(at, Survival::Written),
+        _ => disk.crash(at, Survival::Any(random)),
+    }
+}
+
+/// Recovery of a copy of the same disk gives the same bytes, and an orderly stop and start after it changes none.
+fn check_idempotent(run: &Run, disk: &SimulatedDisk, twin: &SimulatedDisk) {
+    let store = open(twin, &run.clock, &run.options);
+    for name in ["commitlog", "consumequeue", "index"] {
+        assert_same_folder(&folder(twin, name), &folder(disk, name), "recovered twice");
+    }
+    store.close().unwrap_or_else(|error| panic!("close: {error}"));
+    drop(store);
+    let store = open(twin, &run.clock, &run.options);
+    for name in ["commitlog", "consumequeue", "index"] {
+        assert_same_folder(&folder(twin, name), &folder(disk, name), "stopped and started after recovery");
+    }
+    drop(store);
+    drop(open(twin, &run.clock, &run.options));
+    for name in ["commitlog", "consumequeue", "index"] {
+        assert_same_folder(&folder(twin, name), &folder(disk, name), "killed and started after recovery");
+    }
+}

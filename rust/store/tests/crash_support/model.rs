@@ -1,0 +1,138 @@
+//! What the store must hold, as plain lists.
+
+use std::collections::BTreeMap;
+
+use escrowmq_store::Receipt;
+use escrowmq_store::StoreOptions;
+
+use super::message::Message;
+
+/// A message that was appended.
+#[derive(Debug, Clone)]
+pub struct Appended {
+    pub message: Message,
+    pub receipt: Receipt,
+    /// Its record as it must lie in the log.
+    pub bytes: Vec<u8>,
+    /// The journal position before its append.
+    at: usize,
+}
+
+impl Appended {
+    pub fn start(&self) -> u64 {
+        self.receipt.log_offset.0
+    }
+
+    pub fn end(&self) -> u64 {
+        self.receipt.end_offset().0
+    }
+}
+
+/// What was appended, acknowledged and expired, and at which journal positions.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// In the order of the log.
+    pub records: Vec<Appended>,
+    /// Journal positions, and how far the log was durable there.
+    durable: Vec<(usize, u64)>,
+    /// Journal positions before an expiry, and where the log began after it.
+    expired: Vec<(usize, u64)>,
+}
+
+/// What a store may hold after a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowed {
+    /// Everything before this log offset must be there, if it did not expire.
+    pub acknowledged: u64,
+    /// Where the log may begin at the latest.
+    pub start_max: u64,
+}
+
+impl Model {
+    /// Messages were appended, beginning at a journal position.
+    pub fn appended(
+        &mut self,
+        at: usize,
+        messages: Vec<Message>,
+        receipts: &[Receipt],
+        options: &StoreOptions,
+    ) {
+        assert_eq!(messages.len(), receipts.len());
+        for (message, receipt) in messages.into_iter().zip(receipts) {
+            let end = self.records.last().map_or(0, Appended::end);
+            assert!(
+                receipt.log_offset.0 >= end,
+                "{receipt:?} overlaps the record before it, which ends at {end}"
+            );
+            let bytes = message.record_bytes(receipt, options.has_record_crc);
+            assert_eq!(bytes.len(), receipt.size_bytes as usize, "size of {receipt:?}");
+            if message.is_queued() {
+                let next = self.next_queue_offset(&message.topic, message.queue_id);
+                assert_eq!(receipt.queue_offset.0, next, "next of {}/{}", message.topic, message.queue_id);
+            }
+            self.records.push(Appended { message, receipt: *receipt, bytes, at });
+        }
+    }
+
+    /// The log is durable up to an offset.
+    pub fn durable(&mut self, position: usize, durable_end: u64) {
+        let last = self.durable.last().map_or(0, |(_, end)| *end);
+        assert!(durable_end >= last, "the durable end went back from {last} to {durable_end}");
+        if durable_end > last {
+            self.durable.push((position, durable_end));
+        }
+    }
+
+    /// An expiry that began at a journal position may have moved the log's start.
+    pub fn expired(&mut self, position: usize, start: u64) {
+        self.expired.push((position, start));
+    }
+
+    /// The positions just after something became durable.
+    pub fn durable_positions(&self) -> Vec<usize> {
+        self.durable.iter().map(|(position, _)| *position).collect()
+    }
+
+    /// What may be there after a crash at a journal position; appends that came later are forgotten.
+    pub fn crash(&mut self, at: usize) -> Allowed {
+        self.records.retain(|record| record.at < at.max(1));
+        let acknowledged =
+            self.durable.iter().rev().find(|(position, _)| *position <= at).map_or(0, |(_, end)| *end);
+        let start_max =
+            self.expired.iter().filter(|(position, _)| *position <= at).map(|(_, start)| *start).max();
+        Allowed { acknowledged, start_max: start_max.unwrap_or(0) }
+    }
+
+    /// The store was recovered on a disk whose journal is now at `position`, and its log ends at `end`: later appends
+    /// are forgotten, and what is left counts as durable from here on.
+    pub fn recovered(&mut self, allowed: Allowed, position: usize, end: u64) {
+        self.records.retain(|record| record.end() <= end);
+        for record in &mut self.records {
+            record.at = 0;
+        }
+        self.durable = vec![(0, allowed.acknowledged), (position, end)];
+        self.expired = vec![(0, allowed.start_max)];
+    }
+
+    /// The records from a log offset on.
+    pub fn records_from(&self, start: u64) -> impl Iterator<Item = &Appended> {
+        self.records.iter().filter(move |record| record.start() >= start)
+    }
+
+    /// The records of each queue, from a log offset on.
+    pub fn queues_from(&self, start: u64) -> BTreeMap<(String, u32), Vec<&Appended>> {
+        let mut queues: BTreeMap<(String, u32), Vec<&Appended>> = BTreeMap::new();
+        for record in self.records_from(start).filter(|record| record.message.is_queued()) {
+            queues.entry((record.message.topic.clone(), record.message.queue_id)).or_default().push(record);
+        }
+        queues
+    }
+
+    /// The offset that the next message of a queue gets.
+    pub fn next_queue_offset(&self, topic: &str, queue_id: u32) -> u64 {
+        let is_same = |record: &&Appended| {
+            record.message.is_queued() && record.message.topic == topic && record.message.queue_id == queue_id
+        };
+        self.records.iter().rev().find(is_same).map_or(0, |record| record.receipt.queue_offset.0 + 1)
+    }
+}

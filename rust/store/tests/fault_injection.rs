@@ -1,0 +1,203 @@
+//! A disk that fails: a sync that does not work poisons the store until it is opened again, a full disk is an error
+//! that passes, and nothing that was acknowledged is lost to either.
+
+mod crash_support;
+
+use std::path::Path;
+
+use crash_support::checks;
+use crash_support::model::Allowed;
+use crash_support::seeds;
+use crash_support::workload::{ROOT, Run, try_open};
+use escrowmq_store::disk::DiskUsage;
+use escrowmq_store::simulation::{Fault, FaultAt, Random, Survival};
+use escrowmq_store::{FlushMode, LogOffset, Result, StoreError};
+
+/// A store in sync mode with some messages, all of them acknowledged.
+fn run_with_messages(seed: u64) -> Run {
+    let mut random = Random::new(seed);
+    let mut run = Run::new(random.fork());
+    while run.options.flush != FlushMode::Sync {
+        run = Run::new(random.fork());
+    }
+    for _ in 0..3 {
+        run.append().expect("append");
+    }
+    settle(&mut run);
+    run
+}
+
+/// Flushes and builds all there is.
+fn settle(run: &mut Run) {
+    let end = run.store().flush_once().expect("flush");
+    while run.store().build_once().expect("build") < end {}
+    run.note_durable();
+}
+
+fn is_poisoned<T>(result: &Result<T>) -> bool {
+    matches!(result, Err(StoreError::Poisoned { .. }))
+}
+
+fn is_full<T>(result: &Result<T>) -> bool {
+    result.as_ref().is_err_and(StoreError::is_storage_full)
+}
+
+/// What must be there now that nothing was lost.
+fn all(run: &Run) -> Allowed {
+    Allowed { acknowledged: run.store().durable_end().0, start_max: run.store().log_start().0 }
+}
+
+/// Loses power now, and checks what is left against what was acknowledged.
+fn lose_power_and_check(run: &mut Run, random: &mut Random) {
+    let at = run.disk.position();
+    run.disk.clear_faults();
+    let image = match random.below(3) {
+        0 => run.disk.crash(at, Survival::Synced),
+        _ => run.disk.crash(at, Survival::Any(random)),
+    };
+    let allowed = run.model.crash(at);
+    run.kill();
+    let store = try_open(&image, &run.clock, &run.options).unwrap_or_else(|error| panic!("{error}"));
+    checks::check_contents(&image, &store, &run.model, allowed);
+    checks::check_durable(&image, &store, random);
+}
+
+#[test]
+fn a_failed_sync_of_the_log_poisons_the_store_until_it_is_opened_again() {
+    let mut run = run_with_messages(1);
+    let durable = run.store().durable_end();
+    run.append().expect("append");
+    run.disk.inject(Fault::io_error(FaultAt::Sync).on("commitlog"));
+
+    assert!(is_poisoned(&run.store().flush_once()));
+    assert!(is_poisoned(&run.store().flush_once()), "it is never tried again");
+    assert!(is_poisoned(&run.store().build_once()));
+    assert!(is_poisoned(&run.store().checkpoint_once()));
+    assert!(is_poisoned(&run.append()));
+    assert!(run.store().poisoned_by().is_some_and(|cause| cause.contains("commitlog")));
+    assert_eq!((run.store().durable_end(), run.store().visible_end()), (durable, durable));
+    assert!(is_poisoned(&run.store().close()));
+    assert!(
+        run.disk.files_under(ROOT).contains_key(&Path::new(ROOT).join("abort")),
+        "it was no orderly stop"
+    );
+
+    run.kill_and_reopen().expect("open");
+    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    // The kernel counts the pages of the failed sync as clean: they are on disk only if they were written again.
+    lose_power_and_check(&mut run, &mut Random::new(0));
+}
+
+#[test]
+fn any_failed_sync_costs_no_acknowledged_message() {
+    seeds::run("any_failed_sync_costs_no_acknowledged_message", |seed| {
+        let mut random = Random::new(seed);
+        let at = *random.pick(&[FaultAt::Sync, FaultAt::Sync, FaultAt::SyncFolder]);
+        with_faults(&mut random, |after| Fault::io_error(at).after(after));
+    });
+}
+
+#[test]
+fn any_want_of_space_passes_and_costs_nothing() {
+    seeds::run("any_want_of_space_passes_and_costs_nothing", |seed| {
+        let mut random = Random::new(seed);
+        let at = *random.pick(&[FaultAt::Allocate, FaultAt::Write]);
+        with_faults(&mut random, |after| Fault::no_space(at).after(after).lasting());
+    });
+}
+
+/// Runs a store on a disk that fails sometimes, opens it again when it is poisoned, and loses power in the end.
+fn with_faults(random: &mut Random, fault: impl Fn(u32) -> Fault) {
+    let mut run = Run::new(random.fork());
+    for _ in 0..3 {
+        run.disk.inject(fault(u32::try_from(random.below(30)).expect("small")));
+        for _ in 0..*random.pick(&[10, 40]) {
+            let Err(error) = run.step() else { continue };
+            let is_expected = matches!(error, StoreError::Poisoned { .. } | StoreError::Io { .. });
+            assert!(is_expected, "{error}");
+            if run.is_open() && error.is_storage_full() {
+                // Somebody makes room.
+                run.disk.clear_faults();
+                continue;
+            }
+            if run.is_open() && matches!(error, StoreError::Poisoned { .. }) {
+                let durable = run.store().durable_end();
+                assert!(is_poisoned(&run.append()) && is_poisoned(&run.store().flush_once()));
+                assert_eq!(run.store().durable_end(), durable, "acknowledged after a failed sync");
+            }
+            if run.kill_and_reopen().is_err() {
+                run.disk.clear_faults();
+                run.kill_and_reopen().unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+        run.disk.clear_faults();
+        checks::check_log_files(&run.disk, run.store(), &run.model);
+    }
+    lose_power_and_check(&mut run, random);
+}
+
+#[test]
+fn a_segment_that_can_not_be_had_refuses_the_append_and_nothing_else() {
+    let mut run = run_with_messages(2);
+    run.disk.inject(Fault::no_space(FaultAt::Allocate).on("commitlog").lasting());
+    let refused = (0..200).find_map(|_| run.append().err()).expect("a segment is needed");
+    assert!(refused.is_storage_full(), "{refused}");
+    let end = run.store().log_end();
+    settle(&mut run);
+    assert_eq!(run.store().log_end(), end);
+    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+
+    run.disk.clear_faults();
+    run.append().expect("there is room again");
+    settle(&mut run);
+    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    lose_power_and_check(&mut run, &mut Random::new(0));
+}
+
+#[test]
+fn a_queue_file_or_index_that_can_not_be_had_holds_up_acknowledgements_until_there_is_room() {
+    for (at, part) in
+        [(FaultAt::Allocate, "consumequeue"), (FaultAt::Allocate, "index"), (FaultAt::Write, "index")]
+    {
+        let mut run = run_with_messages(3);
+        run.disk.inject(Fault::no_space(at).on(part).lasting());
+        let mut visible = run.store().visible_end();
+        let mut refused = false;
+        for _ in 0..100 {
+            run.append().expect("the log has room");
+            let end = run.store().flush_once().expect("the log has room");
+            let built = run.store().build_once();
+            let checkpoint = run.store().checkpoint_once();
+            if is_full(&built) || is_full(&checkpoint) {
+                refused = true;
+                visible = run.store().visible_end();
+                assert!(is_full(&checkpoint) || visible < end, "acknowledged without its queue");
+                break;
+            }
+        }
+        assert!(refused, "{part} is needed sooner or later");
+        run.disk.clear_faults();
+        settle(&mut run);
+        assert!(run.store().visible_end() >= visible && run.store().visible_end() > LogOffset(0));
+        run.store().checkpoint_once().expect("there is room again");
+        checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+        lose_power_and_check(&mut run, &mut Random::new(0));
+    }
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_refuses_writes_and_says_how_full_it_is() {
+    let mut run = run_with_messages(4);
+    run.disk.set_usage(DiskUsage { used_bytes: 91, available_bytes: 9 });
+    run.store().expire_once().expect("nothing is old");
+    match run.append() {
+        Err(StoreError::DiskFull { used_percent: 91, refuse_percent: 90, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    settle(&mut run);
+    run.disk.set_usage(DiskUsage { used_bytes: 50, available_bytes: 50 });
+    run.store().expire_once().expect("nothing is old");
+    run.append().expect("there is room again");
+    settle(&mut run);
+    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+}

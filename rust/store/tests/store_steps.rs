@@ -1,0 +1,246 @@
+//! A store's life, step by step, on the real file system.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use escrowmq_store::disk::RealDisk;
+use escrowmq_store::simulation::VirtualClock;
+use escrowmq_store::{
+    FlushMode, LogOffset, NewMessage, QueueOffset, Retention, StoreCore, StoreError, StoreOptions,
+};
+use escrowmq_wire::{SysFlag, TransactionKind};
+
+const NOW_MS: i64 = 1_794_984_722_856;
+
+fn options() -> StoreOptions {
+    StoreOptions {
+        segment_size_bytes: 4096,
+        queue_file_entries: 20,
+        index_slots: 50,
+        index_entries: 100,
+        ..StoreOptions::default()
+    }
+}
+
+fn open_with(folder: &Path, options: StoreOptions) -> (StoreCore, VirtualClock) {
+    let clock = VirtualClock::new(NOW_MS);
+    let core = StoreCore::open(Arc::new(RealDisk), Arc::new(clock.clone()), folder, options).expect("open");
+    (core, clock)
+}
+
+fn open(folder: &Path) -> StoreCore {
+    open_with(folder, options()).0
+}
+
+fn message<'a>(topic: &'a str, queue_id: i32, body: &'a [u8]) -> NewMessage<'a> {
+    NewMessage {
+        topic,
+        queue_id,
+        flag: 0,
+        sys_flag: SysFlag(0),
+        born_timestamp_ms: NOW_MS,
+        born_host: "127.0.0.1:4711".parse().expect("address"),
+        store_host: None,
+        reconsume_times: 0,
+        prepared_transaction_offset: 0,
+        body,
+        properties: b"KEYS\x01order-1\x02TAGS\x01paid\x02",
+    }
+}
+
+fn settle(core: &StoreCore) {
+    let end = core.flush_once().expect("flush");
+    while core.build_once().expect("build") < end {}
+}
+
+fn bodies(core: &StoreCore, topic: &str, queue_id: u32) -> Vec<Vec<u8>> {
+    let records = core.read_queue(topic, queue_id, QueueOffset(0), usize::MAX, usize::MAX).expect("read");
+    records.iter().map(|record| record.view().body().to_vec()).collect()
+}
+
+#[test]
+fn messages_come_back_by_queue_in_order_across_segments() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    let texts: Vec<String> = (0..100).map(|n| format!("body {n}")).collect();
+    let batch: Vec<_> =
+        texts.iter().enumerate().map(|(n, text)| message("orders", n as i32 % 3, text.as_bytes())).collect();
+    let receipts = core.append(&batch).expect("append");
+    settle(&core);
+    assert!(core.statistics().segments > 2, "the log rolled over");
+    for queue_id in 0..3 {
+        let expected: Vec<_> =
+            texts.iter().skip(queue_id).step_by(3).map(|text| text.as_bytes().to_vec()).collect();
+        assert_eq!(bodies(&core, "orders", queue_id as u32), expected);
+    }
+    let last = receipts.last().expect("receipt");
+    assert_eq!(core.record_at(last.log_offset).expect("record").view().body(), b"body 99");
+    assert_eq!(core.visible_end(), last.end_offset());
+}
+
+#[test]
+fn in_sync_mode_nothing_is_visible_before_it_is_durable() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"held")]).expect("append");
+    core.build_once().expect("build");
+    assert_eq!(core.visible_end(), LogOffset(0));
+    assert!(bodies(&core, "orders", 0).is_empty());
+    settle(&core);
+    assert_eq!(bodies(&core, "orders", 0), [b"held"]);
+}
+
+#[test]
+fn in_async_mode_queues_follow_the_log_and_not_the_disk() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (core, _) = open_with(folder.path(), StoreOptions { flush: FlushMode::ASYNC_DEFAULT, ..options() });
+    core.append(&[message("orders", 0, b"soon")]).expect("append");
+    core.build_once().expect("build");
+    assert_eq!(core.durable_end(), LogOffset(0));
+    assert_eq!(bodies(&core, "orders", 0), [b"soon"]);
+}
+
+#[test]
+fn prepared_and_rolled_back_records_stay_out_of_the_queues() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    let flagged =
+        |kind| NewMessage { sys_flag: SysFlag(0).with_transaction(kind), ..message("orders", 0, b"x") };
+    let batch = [
+        flagged(TransactionKind::Prepared),
+        flagged(TransactionKind::Commit),
+        flagged(TransactionKind::Rollback),
+        flagged(TransactionKind::None),
+    ];
+    let receipts = core.append(&batch).expect("append");
+    settle(&core);
+    assert_eq!(receipts.iter().map(|receipt| receipt.queue_offset.0).collect::<Vec<_>>(), [0, 0, 0, 1]);
+    assert_eq!(bodies(&core, "orders", 0).len(), 2);
+}
+
+#[test]
+fn a_bad_message_leaves_the_whole_batch_out() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    let huge = vec![b'x'; 5 << 20];
+    let long = vec![b'p'; 40_000];
+    let topic = "t".repeat(128);
+    let bad = [
+        message("../etc", 0, b""),
+        message("", 0, b""),
+        message(&topic, 0, b""),
+        message("orders", -1, b""),
+        message("orders", 0, &huge),
+        message("orders", 0, &huge[..4096]),
+        NewMessage { properties: &long, ..message("orders", 0, b"") },
+        NewMessage { properties: b"a\x01b\0\x02", ..message("orders", 0, b"") },
+    ];
+    for bad in bad {
+        let error = core.append(&[message("orders", 0, b"good"), bad]).expect_err("refused");
+        assert!(matches!(error, StoreError::BadMessage { index: 1, .. }), "{error}");
+    }
+    assert_eq!(core.log_end(), LogOffset(0));
+}
+
+#[test]
+fn an_orderly_stop_is_reopened_without_a_scan() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"first"), message("orders", 0, b"second")]).expect("append");
+    core.close().expect("close");
+    drop(core);
+    let core = open(folder.path());
+    assert!(core.recovery_report().was_orderly, "{:?}", core.recovery_report());
+    let receipt = core.append(&[message("orders", 0, b"third")]).expect("append")[0];
+    assert_eq!(receipt.queue_offset, QueueOffset(2));
+    settle(&core);
+    assert_eq!(bodies(&core, "orders", 0), [&b"first"[..], b"second", b"third"]);
+}
+
+#[test]
+fn a_store_that_was_killed_keeps_what_was_written() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    for n in 0..60 {
+        core.append(&[message("orders", n % 2, b"before the kill")]).expect("append");
+    }
+    settle(&core);
+    core.append(&[message("orders", 0, b"not flushed, but written")]).expect("append");
+    drop(core);
+    let core = open(folder.path());
+    let report = core.recovery_report();
+    assert!(!report.was_orderly);
+    assert_eq!(report.records_checked, 61);
+    assert_eq!(bodies(&core, "orders", 0).len() + bodies(&core, "orders", 1).len(), 61);
+}
+
+#[test]
+fn queues_that_were_removed_come_back() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    for n in 0..50 {
+        core.append(&[message("orders", n % 2, b"orders"), message("payments", 0, b"payments")])
+            .expect("append");
+    }
+    core.close().expect("close");
+    drop(core);
+    std::fs::remove_dir_all(folder.path().join("consumequeue/orders/1")).expect("remove");
+    let core = open(folder.path());
+    assert!(core.recovery_report().has_rebuilt_queues, "{:?}", core.recovery_report());
+    assert_eq!(bodies(&core, "orders", 1).len(), 25);
+    assert_eq!(bodies(&core, "payments", 0).len(), 50);
+}
+
+#[test]
+fn old_segments_expire_and_readers_keep_what_they_hold() {
+    let folder = tempfile::tempdir().expect("folder");
+    let retention = Retention {
+        age_max_ms: 1_000,
+        clean_ratio: 0.0,
+        force_ratio: 2.0,
+        refuse_ratio: 2.0,
+        ..Retention::default()
+    };
+    let (core, clock) = open_with(folder.path(), StoreOptions { retention, ..options() });
+    for n in 0..60 {
+        core.append(&[message("orders", 0, format!("body {n}").as_bytes())]).expect("append");
+    }
+    settle(&core);
+    let held = core.record_at(LogOffset(0)).expect("record");
+    assert_eq!(core.expire_once().expect("expire").segments_expired, 0, "nothing is old yet");
+    clock.advance(2_000);
+    let report = core.expire_once().expect("expire");
+    assert!(report.segments_expired > 0);
+    assert_eq!(report.files_removed, 0, "a reader holds the first file");
+    assert_eq!(held.view().body(), b"body 0");
+    assert!(core.record_at(LogOffset(0)).is_err());
+    let status = core.queues().remove(0);
+    assert!(status.min_offset > QueueOffset(0));
+    let first = core.read_queue("orders", 0, status.min_offset, 1, usize::MAX).expect("read");
+    assert_eq!(first[0].view().queue_offset(), status.min_offset.0);
+    drop(held);
+    assert_eq!(core.expire_once().expect("expire").files_waiting, 0);
+    drop(core);
+    let (core, _) = open_with(folder.path(), options());
+    assert_eq!(core.queues().remove(0).min_offset, status.min_offset);
+    assert_eq!(core.log_start(), report.log_start);
+}
+
+#[test]
+fn messages_are_found_by_key() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[
+        message("orders", 0, b"first"),
+        message("orders", 1, b"second"),
+        message("payments", 0, b"other"),
+    ])
+    .expect("append");
+    settle(&core);
+    let found = core.find_by_key("orders", "order-1", 10, 0, i64::MAX).expect("find");
+    assert_eq!(
+        found.iter().map(|record| record.view().body()).collect::<Vec<_>>(),
+        [&b"second"[..], b"first"]
+    );
+    assert!(core.find_by_key("orders", "order-2", 10, 0, i64::MAX).expect("find").is_empty());
+}
