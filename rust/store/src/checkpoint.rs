@@ -1,11 +1,12 @@
-//! The checkpoint: up to which store timestamps log, queues and index are durable. One page, of which 40 bytes are
+//! The checkpoint: up to which store timestamps log, queues and index are durable. One page, of which 48 bytes are
 //! used, written in place: they lie in one 512-byte sector, which a disk writes whole or not at all.
 //!
 //! ```text
-//!  0        8        16       24                   32                40           4096
-//!  | log ms | queues | index  | masterFlushedOffset | confirmPhyOffset | zeros ... |
+//!  0        8           16         24                    32                 40             48      4096
+//!  | log ms | queues ms | index ms | masterFlushedOffset | confirmPhyOffset | queues offset | zeros … |
 //! ```
-//! The last two belong to replication, which is not ours: they stay as they were found.
+//! Two of them belong to replication, which is not ours: they stay as they were found. The queues offset is new in 5.5:
+//! after a kill, Apache looks for the segment to recover from by it where it is above 0, else by the queues' time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +16,13 @@ use parking_lot::Mutex;
 
 use crate::disk::{Allocation, Disk, DiskFile};
 use crate::error::{Result, StoreError};
+use crate::offset::LogOffset;
 
 /// Size of the file.
 pub const CHECKPOINT_SIZE: usize = 4096;
 
-const FIELDS_SIZE: usize = 40;
-const _: () = assert!(FIELDS_SIZE == 5 * size_of::<i64>() && FIELDS_SIZE <= 512);
+const FIELDS_SIZE: usize = 48;
+const _: () = assert!(FIELDS_SIZE == 6 * size_of::<i64>() && FIELDS_SIZE <= 512);
 
 /// Store timestamps of the newest record that is durable in each place; 0 for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +66,7 @@ struct Current {
     times: CheckpointTimes,
     master_flushed_offset: i64,
     confirm_offset: i64,
+    queues_offset: i64,
 }
 
 impl Checkpoint {
@@ -93,6 +96,7 @@ impl Checkpoint {
             },
             master_flushed_offset: field(&fields, 3),
             confirm_offset: field(&fields, 4),
+            queues_offset: field(&fields, 5),
         });
         let (path, temporary_folder) = (path.to_path_buf(), temporary_folder.to_path_buf());
         Ok(Self { disk, path, temporary_folder, state, current })
@@ -108,13 +112,28 @@ impl Checkpoint {
         self.current.lock().times
     }
 
-    /// Makes the times durable.
+    /// The log offset of the newest record that is durable in the queues, where Apache or we have written it.
+    pub fn queues_offset(&self) -> Option<LogOffset> {
+        u64::try_from(self.current.lock().queues_offset).ok().filter(|offset| *offset > 0).map(LogOffset)
+    }
+
+    /// Makes the times durable. The queues offset becomes 0, which says that only the times are known: one that was
+    /// found here may be ahead of a log that was cut since.
     ///
     /// # Errors
     /// [`StoreError::Io`]. The caller must not save again: what reached the disk is unknown.
     pub fn save(&self, times: CheckpointTimes) -> Result<()> {
+        self.save_with_offset(times, LogOffset(0))
+    }
+
+    /// As [`Self::save`], with the log offset of the newest record that is durable in the queues.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_with_offset(&self, times: CheckpointTimes, queues_offset: LogOffset) -> Result<()> {
         let mut current = self.current.lock();
         current.times = times;
+        current.queues_offset = i64::try_from(queues_offset.0).unwrap_or(0);
         let fields = current.encode();
         if let Some(file) = &current.file {
             return file
@@ -144,7 +163,8 @@ impl Checkpoint {
 impl Current {
     fn encode(&self) -> [u8; FIELDS_SIZE] {
         let CheckpointTimes { log_ms, queues_ms, index_ms } = self.times;
-        let values = [log_ms, queues_ms, index_ms, self.master_flushed_offset, self.confirm_offset];
+        let (master, confirm) = (self.master_flushed_offset, self.confirm_offset);
+        let values = [log_ms, queues_ms, index_ms, master, confirm, self.queues_offset];
         let mut fields = [0; FIELDS_SIZE];
         for (bytes, value) in fields.chunks_exact_mut(8).zip(values) {
             bytes.copy_from_slice(&value.to_be_bytes());
@@ -187,8 +207,10 @@ mod tests {
             (CheckpointState::Missing, CheckpointTimes::default())
         );
         assert!(!folder.path().join("checkpoint").exists());
-        checkpoint.save(CheckpointTimes::default()).expect("save");
+        checkpoint.save_with_offset(CheckpointTimes::default(), LogOffset(7)).expect("save");
+        assert_eq!(load(folder.path()).queues_offset(), Some(LogOffset(7)));
         checkpoint.save(TIMES).expect("save in place");
+        assert_eq!(load(folder.path()).queues_offset(), None);
         let checkpoint = load(folder.path());
         assert_eq!((checkpoint.state(), checkpoint.times()), (CheckpointState::Found, TIMES));
     }
@@ -207,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_save_changes_the_times_and_nothing_else(before: [i64; 5], after: [i64; 3], rest: u8) {
+        fn a_save_keeps_what_is_not_ours(before: [i64; 6], after: [i64; 3], offset in 0..i64::MAX, rest: u8) {
             let folder = folder();
             let path = folder.path().join("checkpoint");
             let mut bytes = vec![rest; CHECKPOINT_SIZE];
@@ -218,8 +240,10 @@ mod tests {
             let checkpoint = load(folder.path());
             let times = |from: &[i64]| CheckpointTimes { log_ms: from[0], queues_ms: from[1], index_ms: from[2] };
             prop_assert_eq!(checkpoint.times(), times(&before));
-            checkpoint.save(times(&after)).expect("save");
-            for (place, value) in bytes.chunks_exact_mut(8).zip(after) {
+            checkpoint.save_with_offset(times(&after), LogOffset(offset.cast_unsigned())).expect("save");
+            let [log, queues, index] = after;
+            let saved = [log, queues, index, before[3], before[4], offset];
+            for (place, value) in bytes.chunks_exact_mut(8).zip(saved) {
                 place.copy_from_slice(&value.to_be_bytes());
             }
             prop_assert_eq!(std::fs::read(&path).expect("read"), bytes);

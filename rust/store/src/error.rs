@@ -70,7 +70,8 @@ pub enum StoreError {
     UnsupportedStore {
         /// What gave it away.
         path: PathBuf,
-        /// `RocksDB queues`, `batch consume queues`, `compaction topics`, `DLedger`, `several log paths`.
+        /// `RocksDB queues`, `batch consume queues`, `consume queue extensions`, `compaction topics`, `DLedger`, `several
+        /// log paths`.
         feature: &'static str,
     },
     /// A message that can't be stored.

@@ -72,7 +72,8 @@ impl StoreLayout {
             let feature = match entry.name.as_str() {
                 "batchconsumequeue" => "batch consume queues",
                 "compaction" => "compaction topics",
-                "rocksdb" | "consumequeue_rocksdb" => "RocksDB queues",
+                "consumequeue_ext" => "consume queue extensions",
+                "consumequeue_rocksdb" => "RocksDB queues",
                 name if name.starts_with("dledger") => "DLedger",
                 _ => continue,
             };
@@ -90,10 +91,9 @@ impl StoreLayout {
             if entry.is_folder && entry.name.starts_with("dledger") {
                 return refuse(self.commit_log.join(entry.name), "DLedger");
             }
-            // Apache takes several log paths, joined by commas or colons, and creates a path that it can't split.
-            if entry.name.contains([',', ':']) {
-                return refuse(self.commit_log.join(entry.name), "several log paths");
-            }
+        }
+        if has_several_log_paths(disk, &self.commit_log)? {
+            return refuse(self.commit_log.clone(), "several log paths");
         }
         Ok(())
     }
@@ -114,6 +114,20 @@ impl StoreLayout {
         }
         Ok(())
     }
+}
+
+/// Whether a log's files stand at equal distances larger than their size: Apache deals files out to its log paths in
+/// turn, so that each has every second or third.
+fn has_several_log_paths(disk: &dyn Disk, folder: &Path) -> Result<bool> {
+    let mut files: Vec<(u64, u64)> = list_or_empty(disk, folder)?
+        .iter()
+        .filter_map(|entry| Some((entry.name.parse().ok()?, entry.size_bytes)))
+        .collect();
+    files.sort_unstable();
+    let Some((_, size)) = files.first().copied().filter(|_| files.len() > 2) else { return Ok(false) };
+    let gap = files[1].0 - files[0].0;
+    let is_even = files.windows(2).all(|pair| pair[1].0 - pair[0].0 == gap);
+    Ok(is_even && size > 0 && gap > size && gap % size == 0)
 }
 
 /// Whether a folder holds a file, at any depth: Apache makes some folders that it never uses.

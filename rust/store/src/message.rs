@@ -69,7 +69,7 @@ impl<'a> NewMessage<'a> {
         if self.properties.len() > limit {
             return Err(BadMessage::Properties { found: self.properties.len(), limit });
         }
-        match self.properties.iter().position(|byte| *byte == 0) {
+        match memchr::memchr(0, self.properties) {
             Some(at) => Err(BadMessage::PropertiesNul { at }),
             None => Ok(()),
         }

@@ -79,29 +79,36 @@ impl Appender {
     }
 }
 
+/// A message that can be appended: what its record will hold and take.
+#[derive(Debug)]
+struct Checked<'a> {
+    properties: Cow<'a, [u8]>,
+    size: usize,
+}
+
 impl CommitLog {
     /// Appends all messages or none.
     ///
     /// # Errors
-    /// [`StoreError::BadMessage`], [`StoreError::Poisoned`], [`StoreError::Io`] where a segment can't be had.
+    /// [`StoreError::BadMessage`], [`StoreError::Poisoned`], [`StoreError::Closed`], [`StoreError::Io`] where a segment
+    /// can't be had.
     pub fn append(&self, messages: &[NewMessage<'_>], now_ms: i64) -> Result<Vec<Receipt>> {
-        let properties = self.validate(messages)?;
+        let checked = self.check(messages)?;
+        let mut receipts = Vec::with_capacity(messages.len());
         let mut appender = self.appender.lock();
         // Checked under the lock: after a failed flush no later append may be acknowledged.
         self.poison.check()?;
         if appender.is_closed {
             return Err(StoreError::Closed);
         }
-        let mut fresh = self.reserve(&appender, messages, &properties)?.into_iter();
+        let mut fresh = self.reserve(&appender, &checked)?.into_iter();
         let timestamp_ms = now_ms.max(appender.last_timestamp_ms);
         appender.last_timestamp_ms = timestamp_ms;
-        let mut receipts = Vec::with_capacity(messages.len());
-        for (message, properties) in messages.iter().zip(&properties) {
-            let mut record = message.to_record(properties, self.rules.store_host);
-            let size = self.rules.record_size(&record);
-            if !has_room(appender.current.as_deref(), appender.position, size) {
+        for (message, Checked { properties, size }) in messages.iter().zip(&checked) {
+            if !has_room(appender.current.as_deref(), appender.position, *size) {
                 appender.roll(fresh.next().expect("reserved for every roll"));
             }
+            let mut record = message.to_record(properties, self.rules.store_host);
             record.log_offset = appender.end().offset.0;
             record.store_timestamp_ms = timestamp_ms;
             if is_queued(record.sys_flag) {
@@ -112,7 +119,7 @@ impl CommitLog {
             appender.last_record = Some(LogOffset(record.log_offset));
             receipts.push(Receipt {
                 log_offset: LogOffset(record.log_offset),
-                size_bytes: u32::try_from(size).unwrap_or(u32::MAX),
+                size_bytes: u32::try_from(*size).unwrap_or(u32::MAX),
                 queue_offset: QueueOffset(record.queue_offset),
                 store_timestamp_ms: timestamp_ms,
             });
@@ -127,59 +134,47 @@ impl CommitLog {
         self.appender.lock().end()
     }
 
-    /// The property strings to store, or what is wrong with the first bad message.
-    fn validate<'a>(&self, messages: &[NewMessage<'a>]) -> Result<Vec<Cow<'a, [u8]>>> {
+    /// Finds the first bad message, if there is one.
+    fn check<'a>(&self, messages: &[NewMessage<'a>]) -> Result<Vec<Checked<'a>>> {
         let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE } else { 0 };
-        let record_limit = self.chain.segment_size() - BLANK_SIZE_MIN;
-        let check = |message: &NewMessage<'a>| {
-            message.validate(self.rules.body_size_max, properties_room)?;
+        let limit = self.chain.segment_size() - BLANK_SIZE_MIN;
+        let mut checked = Vec::with_capacity(messages.len());
+        for (index, message) in messages.iter().enumerate() {
+            let bad = |reason| StoreError::BadMessage { index, reason };
+            message.validate(self.rules.body_size_max, properties_room).map_err(bad)?;
             let properties = strip_record_crc(message.properties);
-            let found = self.rules.record_size(&message.to_record(&properties, self.rules.store_host));
-            if found > record_limit {
-                return Err(BadMessage::Record { found, limit: record_limit });
+            let size = self.rules.record_size(&message.to_record(&properties, self.rules.store_host));
+            if size > limit {
+                return Err(bad(BadMessage::Record { found: size, limit }));
             }
-            Ok(properties)
-        };
-        messages
-            .iter()
-            .enumerate()
-            .map(|(index, message)| check(message).map_err(|reason| StoreError::BadMessage { index, reason }))
-            .collect()
+            checked.push(Checked { properties, size });
+        }
+        Ok(checked)
     }
 
     /// The segments that a batch will roll into.
-    fn reserve(
-        &self,
-        appender: &Appender,
-        messages: &[NewMessage<'_>],
-        properties: &[Cow<'_, [u8]>],
-    ) -> Result<Vec<Arc<Segment>>> {
-        let mut rolls = 0;
-        let mut has_segment = appender.current.is_some();
+    fn reserve(&self, appender: &Appender, checked: &[Checked<'_>]) -> Result<Vec<Arc<Segment>>> {
+        let mut fresh: Vec<Arc<Segment>> = Vec::new();
+        let mut segment = appender.current.clone();
         let mut position = appender.position;
-        let segment_size = self.chain.segment_size();
-        for (message, properties) in messages.iter().zip(properties) {
-            let size = self.rules.record_size(&message.to_record(properties, self.rules.store_host));
-            if !has_segment || position + size + BLANK_SIZE_MIN > segment_size {
-                (rolls, position, has_segment) = (rolls + 1, 0, true);
+        for Checked { size, .. } in checked {
+            if !has_room(segment.as_deref(), position, *size) {
+                let next = self.segment_at(segment.as_ref().map_or(0, |segment| segment.end()))?;
+                fresh.push(Arc::clone(&next));
+                (segment, position) = (Some(next), 0);
             }
             position += size;
         }
-        if rolls == 0 {
-            return Ok(Vec::new());
-        }
-        let _growing = self.growth.lock();
-        let mut at = appender.current.as_ref().map_or(0, |segment| segment.end());
-        let mut fresh = Vec::with_capacity(rolls);
-        for _ in 0..rolls {
-            let segment = match self.chain.segment_for(at) {
-                Some(prepared) => prepared,
-                None => self.chain.push_new(&*self.disk, at)?,
-            };
-            at = segment.end();
-            fresh.push(segment);
-        }
         Ok(fresh)
+    }
+
+    /// The segment that begins at an offset: one that was prepared, or a new one.
+    fn segment_at(&self, start: u64) -> Result<Arc<Segment>> {
+        let _growing = self.growth.lock();
+        match self.chain.segment_for(start) {
+            Some(prepared) => Ok(prepared),
+            None => self.chain.push_new(&*self.disk, start),
+        }
     }
 }
 

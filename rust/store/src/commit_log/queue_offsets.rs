@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 /// Next offset by topic and queue. A queue that is not in it begins at 0.
 #[derive(Debug, Default)]
 pub(crate) struct QueueOffsets {
-    topics: HashMap<Box<str>, HashMap<u32, u64>>,
+    topics: HashMap<Box<str>, HashMap<u32, u64, RandomState>, RandomState>,
 }
 
 impl QueueOffsets {
@@ -24,7 +26,7 @@ impl QueueOffsets {
 
     fn slot(&mut self, topic: &str, queue_id: u32) -> &mut u64 {
         if !self.topics.contains_key(topic) {
-            self.topics.insert(topic.into(), HashMap::new());
+            self.topics.insert(topic.into(), HashMap::default());
         }
         // The key was just made sure; `entry` would want an owned key for every append.
         let queues = self.topics.get_mut(topic).expect("inserted above");

@@ -3,6 +3,7 @@
 
 mod entry;
 mod queue;
+mod removal;
 mod repair;
 mod table;
 mod time_search;

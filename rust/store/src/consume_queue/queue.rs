@@ -15,11 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::entry::{ENTRY_SIZE, QueueEntry};
-use super::table::remove_folder;
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
 use crate::mapped::{ChainLayout, Segment, SegmentChain};
-use crate::offset::{LogOffset, QueueOffset};
+use crate::offset::QueueOffset;
 
 /// Files are sparse; blocks are had in steps of this size, so that a queue with one message costs little.
 const ALLOCATION_STEP: usize = 64 * 1024;
@@ -215,53 +214,6 @@ impl ConsumeQueue {
         Ok(())
     }
 
-    /// Moves the min offset to the first record at or after `log_start`, and removes the files that hold none. The last
-    /// file stays: it remembers the max offset.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn expire(&self, log_start: LogOffset) -> Result<()> {
-        let is_gone = |at: u64| {
-            self.entry_in_file(at).is_none_or(|entry| entry.log_offset < log_start || entry.is_filler())
-        };
-        let (min, max) = (self.min_offset().0, self.max_offset().0);
-        // Before the files go, so that readers are told by the min offset first.
-        self.min.fetch_max(partition_point(min, max, is_gone), Ordering::AcqRel);
-        let folder = &self.chain.layout().folder;
-        let mut has_removed = false;
-        let files = self.chain.all();
-        // Oldest first: a crash in between leaves no hole.
-        for file in files.split_last().map_or(&[][..], |(_, older)| older) {
-            let is_expired = file.published() == file.size() && is_gone(file.end() / ENTRY_SIZE_U64 - 1);
-            if !is_expired {
-                break;
-            }
-            self.chain.take_first();
-            self.disk.remove(file.path()).map_err(StoreError::io("remove", file.path()))?;
-            has_removed = true;
-        }
-        if has_removed {
-            self.disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
-        }
-        Ok(())
-    }
-
-    /// Removes its files and its folder. Readers keep what they hold.
-    pub(super) fn remove(&self) -> Result<()> {
-        let mut tail = self.tail.lock();
-        *tail = None;
-        let folder = &self.chain.layout().folder;
-        // Newest first: a crash in between leaves a queue that is short, not one that begins too late.
-        for file in self.chain.all().iter().rev() {
-            self.disk.remove(file.path()).map_err(StoreError::io("remove", file.path()))?;
-        }
-        while self.chain.take_first().is_some() {}
-        for mark in [&self.max, &self.min, &self.durable] {
-            mark.store(0, Ordering::Release);
-        }
-        remove_folder(self.disk.as_ref(), folder)
-    }
-
     /// An entry below max, readable or expired, whose file is there.
     pub(super) fn entry_in_file(&self, at: u64) -> Option<QueueEntry> {
         let byte = at * ENTRY_SIZE_U64;
@@ -345,6 +297,7 @@ fn entry_count(bytes: u64) -> usize {
 pub(super) mod tests {
     use super::*;
     use crate::disk::RealDisk;
+    use crate::offset::LogOffset;
     use std::path::Path;
 
     pub(in super::super) const FILE_ENTRIES: u64 = 300;
@@ -371,11 +324,11 @@ pub(super) mod tests {
         }
     }
 
-    fn bounds(queue: &ConsumeQueue) -> (u64, u64) {
+    pub(in super::super) fn bounds(queue: &ConsumeQueue) -> (u64, u64) {
         (queue.min_offset().0, queue.max_offset().0)
     }
 
-    fn files(root: &Path) -> Vec<String> {
+    pub(in super::super) fn files(root: &Path) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(root.join("queue"))
             .expect("list")
             .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
@@ -435,29 +388,6 @@ pub(super) mod tests {
         let bytes = std::fs::read(root.path().join("queue").join(&files(root.path())[0])).expect("read");
         assert_eq!(bytes[..100], QueueEntry::FILLER.encode().repeat(5));
         assert_eq!(bounds(&load(root.path())), (begin, begin + 2));
-    }
-
-    #[test]
-    fn expiry_follows_the_log_and_keeps_the_last_file() {
-        let root = tempfile::tempdir().expect("folder");
-        let queue = load(root.path());
-        fill(&queue, 0..700);
-        queue.expire(LogOffset(0)).expect("nothing yet");
-        assert_eq!((bounds(&queue), files(root.path()).len()), ((0, 700), 3));
-        queue.expire(LogOffset(29_901)).expect("all but one of the first file");
-        assert_eq!((bounds(&queue), files(root.path()).len()), ((300, 700), 2));
-        queue.expire(LogOffset(31_000)).expect("some of the second file");
-        assert_eq!((bounds(&queue), files(root.path()).len()), ((310, 700), 2));
-        assert_eq!(queue.entries(QueueOffset(309), 1), []);
-        queue.expire(LogOffset(1_000_000)).expect("everything");
-        assert_eq!((bounds(&queue), files(root.path()).len()), ((700, 700), 1));
-        queue
-            .append(QueueOffset(700), QueueEntry { log_offset: LogOffset(1_000_000), ..entry(0) })
-            .expect("next");
-        queue.sync().expect("sync");
-        let queue = load(root.path());
-        queue.expire(LogOffset(1_000_000)).expect("again");
-        assert_eq!(bounds(&queue), (700, 701));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chrono::TimeZone;
 use escrowmq_wire::{RecordView, key_hash};
 
 use super::file::{IndexFile, Wanted};
@@ -13,13 +12,7 @@ use super::record_keys::visit_keys;
 use crate::clock::Clock;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StoreError};
-use crate::mapped::list_or_empty;
 use crate::offset::LogOffset;
-
-const KIND: &str = "key index";
-
-/// `yyyyMMddHHmmssSSS`.
-const NAME_LENGTH: usize = 17;
 
 /// Entries that are gathered before they are written out, whether or not anyone asks: about 1.5 MB.
 const PENDING_MAX: usize = 65_536;
@@ -28,14 +21,14 @@ const PENDING_MAX: usize = 65_536;
 #[derive(Debug)]
 pub struct KeyIndex {
     pub(super) disk: Arc<dyn Disk>,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) folder: PathBuf,
-    temporary_folder: PathBuf,
+    pub(super) temporary_folder: PathBuf,
     pub(super) geometry: Geometry,
     pub(super) files: Vec<IndexFile>,
     pub(super) wrong_geometry: Option<WrongGeometry>,
     /// A record some of whose keys could not be added, and how many could.
-    unfinished: Option<(LogOffset, usize)>,
+    pub(super) unfinished: Option<(LogOffset, usize)>,
 }
 
 /// A file that was made with other numbers of slots and entries.
@@ -227,189 +220,19 @@ impl KeyIndex {
         self.write_out()?.sync()
     }
 
-    /// Removes the files whose records are all before `log_start`. The last file stays.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn expire(&mut self, log_start: LogOffset) -> Result<()> {
-        let mut has_removed = false;
-        // Oldest first: a crash in between leaves the newer ones.
-        while self.files.len() > 1 && self.files[0].header.end_offset < log_start {
-            let path = &self.files[0].path;
-            self.disk.remove(path).map_err(StoreError::io("remove", path))?;
-            self.files.remove(0);
-            has_removed = true;
-        }
-        if has_removed { self.sync_folder() } else { Ok(()) }
-    }
-
-    /// Removes all files, durably, so that the index can be rebuilt.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn remove_all(&mut self) -> Result<()> {
-        self.files.clear();
-        self.unfinished = None;
-        let names = self.list()?;
-        // Newest first: a crash in between leaves an index that is short, not one with a hole.
-        for (name, _) in names.iter().rev() {
-            let path = self.folder.join(name);
-            self.disk.remove(&path).map_err(StoreError::io("remove", &path))?;
-        }
-        self.wrong_geometry = None;
-        if names.is_empty() { Ok(()) } else { self.sync_folder() }
-    }
-
-    pub(super) fn sync_folder(&self) -> Result<()> {
-        self.disk.sync_folder(&self.folder).map_err(StoreError::io("sync", &self.folder))
-    }
-
-    /// Names and sizes of the files, oldest first.
-    fn list(&self) -> Result<Vec<(String, u64)>> {
-        let mut names = Vec::new();
-        for entry in list_or_empty(self.disk.as_ref(), &self.folder)? {
-            let is_name =
-                entry.name.len() == NAME_LENGTH && entry.name.bytes().all(|byte| byte.is_ascii_digit());
-            if entry.is_folder || !is_name {
-                let reason = if entry.is_folder { "it is a folder" } else { "its name is not 17 digits" };
-                return Err(StoreError::ForeignFile {
-                    path: self.folder.join(entry.name),
-                    kind: KIND,
-                    reason,
-                });
-            }
-            names.push((entry.name, entry.size_bytes));
-        }
-        names.sort_unstable();
-        Ok(names)
-    }
-
     /// The last header with an entry. A file that was just made has none, and carries the end of the one before.
     fn last_entry_header(&self) -> Option<&IndexHeader> {
         self.files.iter().rev().map(|file| &file.header).find(|header| !header.is_empty())
     }
-
-    /// The last file, or the next one if that is full.
-    fn file_to_fill(&mut self) -> Result<&mut IndexFile> {
-        if self.files.last().is_none_or(IndexFile::is_full) {
-            if self.wrong_geometry.is_some() {
-                self.remove_all()?;
-            }
-            let path = self.folder.join(self.next_name());
-            let previous = self.files.last().map(|file| &file.header);
-            let (disk, temporary) = (self.disk.as_ref(), &self.temporary_folder);
-            self.files.push(IndexFile::create(disk, &path, temporary, self.geometry, previous)?);
-        }
-        let last = self.files.len() - 1;
-        Ok(&mut self.files[last])
-    }
-
-    /// The present local time, or the next name after the last one where that is not later: files are ordered by name.
-    fn next_name(&self) -> String {
-        let now = chrono::Local.timestamp_millis_opt(self.clock.now_ms()).earliest().unwrap_or_default();
-        let name = now.format("%Y%m%d%H%M%S%3f").to_string();
-        let last = self.files.last().and_then(|file| file.path.file_name()?.to_str());
-        match last {
-            Some(last) if *last >= *name => {
-                let next = last.parse::<u64>().map_or(0, |last| last + 1);
-                format!("{next:0NAME_LENGTH$}")
-            }
-            _ => name,
-        }
-    }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::fixture::{BEGIN_MS, ENTRIES, SLOTS, as_apache, contents, disk, load, put_all, puts};
+    use super::super::geometry::Geometry;
     use super::*;
-    use crate::simulation::{Fault, FaultAt, SimulatedDisk, VirtualClock};
+    use crate::simulation::{Fault, FaultAt, SimulatedDisk};
     use proptest::prelude::*;
-
-    pub(in super::super) const SLOTS: u32 = 150;
-    pub(in super::super) const ENTRIES: u32 = 101;
-    pub(in super::super) const BEGIN_MS: i64 = 1_700_000_000_000;
-
-    pub(in super::super) fn disk() -> SimulatedDisk {
-        let disk = SimulatedDisk::default();
-        disk.create_folder(Path::new("/store/temporary")).expect("folder");
-        disk
-    }
-
-    pub(in super::super) fn load(disk: &SimulatedDisk) -> KeyIndex {
-        let clock = Arc::new(VirtualClock::new(BEGIN_MS));
-        let (folder, temporary) = (Path::new("/store/index"), Path::new("/store/temporary"));
-        KeyIndex::load(Arc::new(disk.clone()), clock, folder, temporary, SLOTS, ENTRIES).expect("load")
-    }
-
-    /// One key of a record.
-    #[derive(Debug, Clone)]
-    pub(in super::super) struct Put {
-        pub key: String,
-        pub log_offset: LogOffset,
-        pub ms: i64,
-    }
-
-    /// Keys of records one behind the other; some records have several, a few keys are the same.
-    pub(in super::super) fn puts(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Put>> {
-        proptest::collection::vec((0_u32..400, 0_u64..3, 0_i64..4_000), count).prop_map(|steps| {
-            let mut last = (0, BEGIN_MS);
-            let put = |(key, step, ms): (u32, u64, i64)| {
-                if step > 0 {
-                    last = (last.0 + step * 150, last.1 + ms);
-                }
-                Put { key: format!("key-{key}"), log_offset: LogOffset(last.0), ms: last.1 }
-            };
-            steps.into_iter().map(put).collect()
-        })
-    }
-
-    pub(in super::super) fn put_all(index: &mut KeyIndex, puts: &[Put]) {
-        for put in puts {
-            index.put("orders", &put.key, put.log_offset, put.ms).expect("put");
-        }
-    }
-
-    pub(in super::super) fn contents(disk: &SimulatedDisk) -> Vec<Vec<u8>> {
-        disk.files_under("/store/index").into_values().collect()
-    }
-
-    /// The files as Apache makes them, one entry at a time in memory.
-    fn as_apache(puts: &[Put]) -> Vec<Vec<u8>> {
-        let (slots, entries) = (SLOTS as usize, ENTRIES as usize);
-        let mut files: Vec<Vec<u8>> = Vec::new();
-        let mut header = (0_i64, 0_i64, 0_u64, 0_u64, 0_u32, entries);
-        for put in puts {
-            if header.5 == entries {
-                header = (header.1, header.1, header.3, header.3, 0, 1);
-                files.push(vec![0; 40 + slots * 4 + entries * 20]);
-            }
-            let file = files.last_mut().expect("file");
-            let hash = key_hash("orders", &put.key);
-            let slot_at = 40 + (hash as usize % slots) * 4;
-            let entry_at = 40 + slots * 4 + header.5 * 20;
-            let previous: [u8; 4] = file[slot_at..slot_at + 4].try_into().expect("4 bytes");
-            let seconds =
-                if header.0 <= 0 { 0 } else { i32::try_from((put.ms - header.0) / 1_000).expect("small") };
-            file[entry_at..entry_at + 4].copy_from_slice(&hash.to_be_bytes());
-            file[entry_at + 4..entry_at + 12].copy_from_slice(&put.log_offset.0.to_be_bytes());
-            file[entry_at + 12..entry_at + 16].copy_from_slice(&seconds.to_be_bytes());
-            file[entry_at + 16..entry_at + 20].copy_from_slice(&previous);
-            let number = u32::try_from(header.5).expect("small");
-            file[slot_at..slot_at + 4].copy_from_slice(&number.to_be_bytes());
-            if header.5 <= 1 {
-                (header.0, header.2) = (put.ms, put.log_offset.0);
-            }
-            header.4 += u32::from(previous == [0; 4]);
-            (header.1, header.3, header.5) = (put.ms, put.log_offset.0, header.5 + 1);
-            file[..8].copy_from_slice(&header.0.to_be_bytes());
-            file[8..16].copy_from_slice(&header.1.to_be_bytes());
-            file[16..24].copy_from_slice(&header.2.to_be_bytes());
-            file[24..32].copy_from_slice(&header.3.to_be_bytes());
-            file[32..36].copy_from_slice(&header.4.to_be_bytes());
-            file[36..40].copy_from_slice(&(number + 1).to_be_bytes());
-        }
-        files
-    }
 
     proptest! {
         #[test]
@@ -523,45 +346,5 @@ pub(super) mod tests {
         assert_eq!(find(-1, 1_999), [1, 0]);
         assert_eq!(find(8_500, 100_000), [9]);
         assert!(find(10_000, 20_000).is_empty());
-    }
-
-    #[test]
-    fn names_ascend_even_if_the_clock_stands_still_or_goes_back() {
-        let disk = disk();
-        let mut index = load(&disk);
-        for number in 0..350 {
-            index.put("t", "k", LogOffset(number), BEGIN_MS).expect("put");
-        }
-        index.sync().expect("sync");
-        let paths = index.paths();
-        assert_eq!(paths.len(), 4);
-        assert!(paths.windows(2).all(|pair| pair[0] < pair[1]));
-        assert_eq!(load(&disk).paths(), paths);
-        index.expire(LogOffset(199)).expect("expire");
-        assert_eq!(index.paths(), paths[1..]);
-        index.expire(LogOffset(10_000)).expect("expire");
-        assert_eq!(index.paths(), paths[3..], "the last file stays");
-        index.remove_all().expect("remove");
-        assert!(contents(&disk).is_empty() && index.last_log_offset().is_none());
-    }
-
-    #[test]
-    fn files_of_another_geometry_are_told_and_go() {
-        let disk = SimulatedDisk::with_files([("/store/index/20260101000000000", vec![1; 100])]);
-        disk.create_folder(Path::new("/store/temporary")).expect("folder");
-        let mut index = load(&disk);
-        let wrong = index.wrong_geometry().expect("told");
-        assert_eq!((wrong.expected, wrong.found), (40 + 600 + 2_020, 100));
-        assert_eq!(index.last_log_offset(), None);
-        assert!(index.cut(LogOffset(0), &|_| None).expect("cut"));
-        assert!(contents(&disk).is_empty() && index.wrong_geometry().is_none());
-    }
-
-    #[test]
-    fn what_is_no_index_file_is_refused_by_name() {
-        let disk = SimulatedDisk::with_files([("/store/index/notes.txt", vec![1])]);
-        let (folder, clock) = (Path::new("/store/index"), Arc::new(VirtualClock::new(0)));
-        let error = KeyIndex::load(Arc::new(disk), clock, folder, folder, 1, 2).expect_err("refused");
-        assert!(matches!(error, StoreError::ForeignFile { kind: "key index", .. }));
     }
 }

@@ -14,6 +14,9 @@
 
 mod entry;
 mod file;
+mod files;
+#[cfg(test)]
+mod fixture;
 mod geometry;
 mod header;
 mod index;

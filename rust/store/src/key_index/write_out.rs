@@ -1,15 +1,17 @@
 //! Writing pending entries to an index file: entries in one piece, then the slots that changed, then the header. Slots
-//! are read and written page by page, so that a batch that is large enough costs a fraction of a call for each entry.
-
-use std::ops::Range;
+//! are read and written many at a time, so that a batch that is large enough costs a fraction of a call for each entry.
 
 use super::entry::IndexEntry;
 use super::file::IndexFile;
 use super::geometry::{SLOT_SIZE, slot_at};
 use crate::error::Result;
 
-/// Slots are taken together where they lie in one page of the file.
-const PAGE_SIZE: u64 = 4096;
+/// Slots are read and written together with those between them where they are no further apart than a page: pages that
+/// hold no changed slot are left alone.
+const GAP_MAX: u32 = 1024;
+const _: () = assert!(GAP_MAX as usize * SLOT_SIZE == 4096);
+/// The most slots that are read or written at once.
+const SPAN_MAX: u32 = 64 * 1024;
 
 /// A slot, and a pending entry that belongs to it.
 type SlotUse = (u32, u32);
@@ -50,17 +52,16 @@ impl IndexFile {
     /// slots may have changed on disk since.
     fn resolve(&mut self, uses: &[SlotUse]) -> Result<()> {
         let first_pending = self.first_pending();
-        for page in pages(uses) {
-            let (span, bytes) = self.read_span(&uses[page.clone()])?;
+        let mut bytes = Vec::new();
+        for uses in spans(uses) {
+            let start = self.read_span(uses, &mut bytes)?;
             let mut newest: Option<(u32, u32)> = None;
-            for &(slot, index) in &uses[page] {
+            for &(slot, index) in uses {
                 let number = first_pending + index;
                 let previous = match newest {
                     Some((newest_slot, newest)) if newest_slot == slot => newest,
                     // Compat: a slot that names no earlier entry counts as empty.
-                    _ => {
-                        Some(slot_in(&bytes, slot - span.start)).filter(|found| *found < number).unwrap_or(0)
-                    }
+                    _ => Some(slot_in(&bytes, slot - start)).filter(|found| *found < number).unwrap_or(0),
                 };
                 newest = Some((slot, number));
                 if index as usize >= self.resolved {
@@ -75,37 +76,38 @@ impl IndexFile {
 
     fn write_slots(&self, uses: &[SlotUse]) -> Result<()> {
         let first_pending = self.first_pending();
-        for page in pages(uses) {
-            let (span, mut bytes) = self.read_span(&uses[page.clone()])?;
-            for &(slot, index) in &uses[page] {
-                let at = (slot - span.start) as usize * SLOT_SIZE;
+        let mut bytes = Vec::new();
+        for uses in spans(uses) {
+            // Read again and not kept: the slots of a large batch are spread over 20 MB.
+            let start = self.read_span(uses, &mut bytes)?;
+            for &(slot, index) in uses {
+                let at = (slot - start) as usize * SLOT_SIZE;
                 bytes[at..at + SLOT_SIZE].copy_from_slice(&(first_pending + index).to_be_bytes());
             }
-            self.write(slot_at(span.start), &bytes)?;
+            self.write(slot_at(start), &bytes)?;
         }
         Ok(())
     }
 
-    /// The slots from the first to the last of some, as they are on disk.
-    fn read_span(&self, uses: &[SlotUse]) -> Result<(Range<u32>, Vec<u8>)> {
-        let first = uses.first().map_or(0, |(slot, _)| *slot);
-        let span = first..uses.last().map_or(first, |(slot, _)| slot + 1);
-        let mut bytes = vec![0; span.len() * SLOT_SIZE];
-        self.read(slot_at(first), &mut bytes)?;
-        Ok((span, bytes))
+    /// Reads the slots from the first to the last of some, and returns the first one's number.
+    fn read_span(&self, uses: &[SlotUse], bytes: &mut Vec<u8>) -> Result<u32> {
+        let (first, last) = (uses[0].0, uses[uses.len() - 1].0);
+        bytes.resize((last - first + 1) as usize * SLOT_SIZE, 0);
+        self.read(slot_at(first), bytes)?;
+        Ok(first)
     }
 }
 
-/// Ranges of `uses` whose slots lie in one page.
-fn pages(uses: &[SlotUse]) -> Vec<Range<usize>> {
-    let page = |slot: u32| slot_at(slot) / PAGE_SIZE;
-    let mut start = 0;
-    let runs = uses.chunk_by(|a, b| page(a.0) == page(b.0));
-    runs.map(|run| {
-        start += run.len();
-        start - run.len()..start
+/// Slots in order, taken together where they are close to each other. Uses of one slot stay together.
+fn spans(uses: &[SlotUse]) -> impl Iterator<Item = &[SlotUse]> {
+    let mut start = uses.first().map_or(0, |(slot, _)| *slot);
+    uses.chunk_by(move |(before, _), (slot, _)| {
+        let is_close = slot - before <= GAP_MAX && slot - start < SPAN_MAX;
+        if !is_close {
+            start = *slot;
+        }
+        is_close
     })
-    .collect()
 }
 
 fn slot_in(bytes: &[u8], place: u32) -> u32 {

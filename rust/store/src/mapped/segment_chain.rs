@@ -161,8 +161,9 @@ impl SegmentChain {
         // Newest first: a crash in between leaves a chain without a hole.
         while segments.last().is_some_and(|segment| segment.start() > offset) {
             if let Some(segment) = segments.pop() {
+                // One that was only prepared is no loss to speak of.
+                has_changed |= segment.slice(0..segment.published().min(8)).iter().any(|byte| *byte != 0);
                 remove_file(disk, &self.layout.folder, segment.path())?;
-                has_changed = true;
             }
         }
         for segment in segments.iter_mut() {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 #[cfg(loom)]
 use loom::sync::{
     Condvar, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, Ordering, fence},
 };
 #[cfg(not(loom))]
 use std::sync::{
     Condvar, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, Ordering, fence},
 };
 
 /// A wait that will not end by the mark's rising any more.
@@ -47,12 +47,13 @@ impl Watermark {
 
     /// Raises it to `value`, if it is below, and wakes whoever waited for that.
     pub fn raise(&self, value: u64) {
-        // Sequentially consistent with `wait`: either this sees the waiter, or the waiter sees the value.
-        self.value.fetch_max(value, Ordering::SeqCst);
-        if value >= self.wake_at.load(Ordering::SeqCst) {
+        self.value.fetch_max(value, Ordering::Release);
+        // Pairs with the fence in `wait`: either this sees the waiter, or the waiter sees the value.
+        fence(Ordering::SeqCst);
+        if value >= self.wake_at.load(Ordering::Relaxed) {
             let guard = self.is_stopped.lock();
             // Whoever is woken and must wait on says so again.
-            self.wake_at.store(u64::MAX, Ordering::SeqCst);
+            self.wake_at.store(u64::MAX, Ordering::Relaxed);
             drop(guard);
             self.changed.notify_all();
         }
@@ -81,8 +82,9 @@ impl Watermark {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut is_stopped = self.is_stopped.lock().expect("no waiter panics");
         loop {
-            self.wake_at.fetch_min(value, Ordering::SeqCst);
-            if self.value.load(Ordering::SeqCst) >= value {
+            self.wake_at.fetch_min(value, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            if self.get() >= value {
                 return Ok(true);
             }
             if *is_stopped {

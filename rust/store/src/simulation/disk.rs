@@ -37,6 +37,8 @@ pub(super) struct State {
     pub(super) files: Files,
     /// Live mappings of each file.
     pub(super) mappings: HashMap<FileId, usize>,
+    /// Writes by position to each file.
+    pub(super) positional_writes: HashMap<FileId, usize>,
     pub(super) usage: Option<DiskUsage>,
     faults: Vec<Fault>,
     /// The names files were last opened by, for faults that ask for a path.
