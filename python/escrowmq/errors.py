@@ -22,7 +22,9 @@
         ├── NotYetDurable        a wait ended before its event; also a TimeoutError                 retriable
         ├── NoRecord             no record begins there; also a LookupError
         ├── Damaged              a record that was whole once is not any more
-        └── QueueGap             a queue whose next entry is not the log's next
+        ├── QueueGap             a queue whose next entry is not the log's next
+        ├── QueueConflict        a queue that names another record than the log does
+        └── QueueName            a topic in the log that can't name a folder
 
 Each class states whether the same call may succeed later unchanged (`retriable`). The message says what failed, on what
 and with which values; the values are attributes too.
@@ -47,7 +49,9 @@ __all__ = [
     "NotYetDurable",
     "PermissionDenied",
     "ProtocolError",
+    "QueueConflict",
     "QueueGap",
+    "QueueName",
     "StoreClosed",
     "StoreError",
     "StoreInUse",
@@ -214,3 +218,20 @@ class QueueGap(StoreError):
     expected: int
     found: int
     at: int
+
+
+class QueueConflict(StoreError):
+    """A queue has another record at an offset than the log says."""
+
+    topic: str
+    queue_id: int
+    offset: int
+    kept: int
+    found: int
+
+
+class QueueName(StoreError):
+    """A topic in the log that can't be the name of a folder, and so has no queues."""
+
+    topic: str
+    reason: str

@@ -1,0 +1,85 @@
+# Everything that a person or CI does here. `make help` lists it. Needs python3, make and a Rust toolchain; the rest it fetches.
+# Stamps in .venv keep set-up and build from running twice: touch a source, and only what depends on it runs again.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools-installed
+EXTENSION := $(VENV)/.extension-built
+
+CRASH_SEEDS ?= 10000
+CRASH_SEEDS_IN_TEST ?= 500
+FUZZ_SECONDS ?= 60
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -not -path 'rust/fuzz/*' -print)
+PYTHON_CHECKED := $(wildcard python tests bench)
+
+# maturin refuses to choose between two environments; this one is ours.
+unexport CONDA_PREFIX
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup build check test test-rust test-python crash fuzz bench interop run clean
+
+help: ## lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(TOOLS) ## creates .venv with the pinned tools
+
+$(TOOLS): requirements-dev.txt
+	@command -v cargo >/dev/null || { echo "a Rust toolchain is missing: see https://rustup.rs" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(BIN)/pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+build: $(EXTENSION) ## builds the native module into .venv, optimised: what is tested is what is run
+
+$(EXTENSION): $(TOOLS) pyproject.toml $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --quiet
+	touch $@
+
+check: $(EXTENSION) ## rustfmt, clippy, ruff, mypy, stubtest, import-linter
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	$(BIN)/ruff check $(PYTHON_CHECKED)
+	$(BIN)/ruff format --check $(PYTHON_CHECKED)
+	$(BIN)/mypy $(PYTHON_CHECKED)
+	MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml escrowmq
+	$(BIN)/lint-imports
+
+test: test-rust test-python ## all tests but interop, fuzz and the long crash run
+
+test-rust: $(TOOLS)
+	ESCROWMQ_CRASH_SEEDS=$(CRASH_SEEDS_IN_TEST) cargo test --workspace --quiet
+
+test-python: $(EXTENSION)
+	$(BIN)/python -m pytest --ignore=tests/interop
+
+crash: ## 10,000 seeds of crash images
+	ESCROWMQ_CRASH_SEEDS=$(CRASH_SEEDS) cargo test --package escrowmq-store --release --test crash_images -- --nocapture
+
+fuzz: ## each fuzz target for a minute; needs a nightly toolchain
+	@cargo +nightly --version >/dev/null 2>&1 || { echo "fuzzing needs a nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+	@for target in $$(cd rust/fuzz && cargo +nightly fuzz list); do \
+	  echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
+	  (cd rust/fuzz && cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
+	done
+
+bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor measured in the same run
+	cargo bench --workspace
+	$(BIN)/python -m pytest bench/python
+
+interop: $(EXTENSION) ## both ways with a real Apache RocketMQ; needs Java and Maven
+	$(BIN)/python -m pytest tests/interop
+
+run: $(EXTENSION) ## sets up, then: writes a store, kills the writer, reopens, shows what survived
+	@$(BIN)/python -m escrowmq.demo
+
+clean: ## removes all that make made
+	rm -rf $(VENV) target rust/fuzz/target python/escrowmq/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache

@@ -1,0 +1,47 @@
+//! A queue from an offset on, record by record; the store is asked for a batch at a time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use escrowmq_store::{QueueOffset, Store, StoredRecord};
+use pyo3::prelude::*;
+
+use crate::error::store_error;
+use crate::record::Record;
+
+/// Iterates over a queue up to its end at the time it gets there.
+#[pyclass(module = "escrowmq._core")]
+pub struct QueueIterator {
+    pub store: Arc<Store>,
+    pub topic: String,
+    pub queue_id: u32,
+    pub next: QueueOffset,
+    pub count_max: usize,
+    pub size_max_bytes: usize,
+    pub batch: VecDeque<StoredRecord>,
+}
+
+#[pymethods]
+impl QueueIterator {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Record>> {
+        if self.batch.is_empty() {
+            let read = || {
+                self.store.read_queue(
+                    &self.topic,
+                    self.queue_id,
+                    self.next,
+                    self.count_max,
+                    self.size_max_bytes,
+                )
+            };
+            self.batch = py.detach(read).map_err(store_error)?.into();
+        }
+        let Some(record) = self.batch.pop_front() else { return Ok(None) };
+        self.next = QueueOffset(record.view().queue_offset() + 1);
+        Ok(Some(Record::stored(record)))
+    }
+}
