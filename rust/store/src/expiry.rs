@@ -96,6 +96,9 @@ impl Expiry {
         // Queues and index let go of the log's old part before its files go: no entry may point at nothing.
         report.log_start = core.log.start();
         if report.segments_expired > 0 {
+            // And only what is durable in the queues can go from the log: an entry that a power loss takes could not be
+            // made again, and the queue would have a gap, or begin once more at 0.
+            core.checkpoint_once()?;
             core.queues.expire(report.log_start)?;
             core.index.lock().expire(report.log_start)?;
         }

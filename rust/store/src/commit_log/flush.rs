@@ -15,7 +15,12 @@ impl CommitLog {
         let target = self.end();
         let mut at = flushed.offset.0;
         while at < target.offset.0 {
-            let Some(segment) = self.chain.segment_for(at) else { break };
+            let Some(segment) = self.chain.segment_for(at) else {
+                // Expired before it was flushed, which in async mode it may be; what comes after it was not.
+                let Some(first) = self.chain.first().filter(|first| first.start() > at) else { break };
+                at = first.start();
+                continue;
+            };
             let upto = target.offset.0.min(segment.end());
             let within = |offset: u64| usize::try_from(offset - segment.start()).unwrap_or(segment.size());
             if let Err(source) = segment.sync(within(at)..within(upto)) {
