@@ -348,7 +348,8 @@ class QueueIterator(Iterator[Record]):
 class Store:
     """A commit log with its consume queues and key index, open in this process alone.
 
-    Use it as a context manager, so that it is closed in order. All methods may be called from any thread.
+    Use it as a context manager, so that it is closed in order. All methods may be called from any thread. In a process
+    that was forked off, they raise `StoreClosed`: the store stays its parent's.
     """
 
     @staticmethod
@@ -443,12 +444,15 @@ class Store:
         self,
         topic: str,
         queue_id: int,
-        offset: int | None = None,
+        offset: int = 0,
         *,
         count_max: int = 256,
         size_max_bytes: int = 4_194_304,
     ) -> QueueIterator:
-        """Iterates over a queue from a queue offset, or its first, to its end, reading `count_max` at a time."""
+        """Iterates over a queue from a queue offset to its end, reading `count_max` at a time.
+
+        What has expired is passed over: where `offset` is gone, the first message that is still there comes first.
+        """
     def queues(self) -> list[QueueStatus]:
         """All queues."""
     def record_at(self, log_offset: int) -> Record:

@@ -7,7 +7,7 @@
     │   └── BadBody              a compressed or batch body
     └── StoreError
         ├── StoreInUse           another process, or another Store of this one, has the folder      retriable
-        ├── StoreClosed          the store was closed
+        ├── StoreClosed          the store was closed, or is the parent process's
         ├── StorePoisoned        a flush failed; open the store again
         ├── PermissionDenied     the system refused; also a PermissionError
         ├── DiskFull             no space, or less than writes must leave                           retriable
@@ -101,7 +101,7 @@ class StoreInUse(StoreError):
 
 
 class StoreClosed(StoreError):
-    """The store was closed."""
+    """The store was closed, or belongs to the process that this one was forked from."""
 
 
 class StorePoisoned(StoreError):

@@ -1,5 +1,7 @@
 """A store from Python: append, read, look up, wait, expire, close."""
 
+import subprocess
+import sys
 import threading
 import zlib
 from pathlib import Path
@@ -279,6 +281,42 @@ def test_a_closed_store_refuses(folder: Path) -> None:
         store.wait_durable(1)
 
 
+FORK = """
+import gc, os, sys, pathlib
+from tests.opening import open_small
+from escrowmq import Message, errors
+
+store = open_small(pathlib.Path(sys.argv[1]))
+store.append([Message("orders", b"before")])
+records = store.iterate("orders", 0)
+child = os.fork()
+if child == 0:
+    for use in (lambda: store.append([]), lambda: store.log_end, store.close, lambda: next(records)):
+        try:
+            use()
+            os._exit(1)
+        except errors.StoreClosed:
+            pass
+    del store, records, use
+    gc.collect()
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+store.wait_visible(store.append([Message("orders", b"after")]).end_offset)
+store.close()
+"""
+
+
+def test_a_forked_process_leaves_its_parents_store_alone(folder: Path) -> None:
+    """The child has the store's memory but not its threads; used or closed there, it would end the parent's on disk."""
+    command = [sys.executable, "-W", "ignore", "-c", FORK, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    with open_small(folder) as store:
+        assert store.recovery_report.was_orderly
+        assert [bytes(record.body) for record in every_record(store)] == [b"before", b"after"]
+
+
 def test_expiry_moves_the_start_of_log_and_queues(folder: Path) -> None:
     with open_small(folder, **EXPIRE_NOW) as store:
         append_visibly(store, [Message("orders", bytes(1_000)) for _ in range(60)])
@@ -288,6 +326,7 @@ def test_expiry_moves_the_start_of_log_and_queues(folder: Path) -> None:
         (queue,) = store.queues()
         assert queue.min_offset > 0
         assert next(store.iterate("orders", 0)).queue_offset == queue.min_offset
+        assert next(store.iterate("orders", 0, queue.max_offset - 1)).queue_offset == queue.max_offset - 1
         with pytest.raises(NoRecord):
             store.record_at(0)
 
@@ -308,7 +347,7 @@ def test_statistics_count(store: Store) -> None:
 def test_things_say_what_they_are(store: Store) -> None:
     receipts = store.append([Message("orders", b"body")])
     store.wait_visible(receipts.end_offset)
-    assert "log 0 to" in repr(store)
+    assert repr(store) == f"Store({store.path})"
     assert "topic='orders'" in repr(Message("orders", b"body")).replace('"', "'")
     assert "queue_offset=0" in repr(receipts[0])
     assert "1 messages" in repr(receipts)

@@ -8,6 +8,7 @@ mod error;
 mod floor;
 mod frame;
 mod message;
+mod owner;
 mod queue_iterator;
 mod receipt;
 mod record;

@@ -15,6 +15,7 @@ use pyo3::types::PyTuple;
 
 use crate::error::store_error;
 use crate::message::{Message, parse_host};
+use crate::owner::Owned;
 use crate::queue_iterator::QueueIterator;
 use crate::receipt::Receipts;
 use crate::record::Record;
@@ -23,7 +24,7 @@ use crate::report::{ExpiryReport, QueueStatus, RecoveryReport, Statistics};
 /// A commit log with its queues and key index, open in this process alone.
 #[pyclass(frozen, module = "escrowmq._core")]
 pub struct Store {
-    store: Arc<RustStore>,
+    store: Arc<Owned>,
     folder: PathBuf,
 }
 
@@ -83,7 +84,7 @@ impl Store {
             ..StoreOptions::default()
         };
         let store = py.detach(|| RustStore::open(&path, options)).map_err(store_error)?;
-        Ok(Self { store: Arc::new(store), folder: path })
+        Ok(Self { store: Arc::new(Owned::new(store)), folder: path })
     }
 
     fn append(&self, py: Python<'_>, messages: Vec<Py<Message>>) -> PyResult<Receipts> {
@@ -127,24 +128,22 @@ impl Store {
         self.with(py, read).map(records)
     }
 
-    #[pyo3(signature = (topic, queue_id, offset = None, *, count_max = 256, size_max_bytes = 4_194_304))]
+    #[pyo3(signature = (topic, queue_id, offset = 0, *, count_max = 256, size_max_bytes = 4_194_304))]
     fn iterate(
         &self,
         topic: String,
         queue_id: u32,
-        offset: Option<u64>,
+        offset: u64,
         count_max: usize,
         size_max_bytes: usize,
     ) -> QueueIterator {
-        let first = || self.store.queue(&topic, queue_id).map_or(QueueOffset(0), |queue| queue.min_offset());
-        let next = offset.map_or_else(first, QueueOffset);
-        let store = Arc::clone(&self.store);
+        let (store, next) = (Arc::clone(&self.store), QueueOffset(offset));
         QueueIterator { store, topic, queue_id, next, count_max, size_max_bytes, batch: VecDeque::new() }
     }
 
-    fn queues(&self, py: Python<'_>) -> Vec<QueueStatus> {
-        let queues = py.detach(|| self.store.queues());
-        queues.into_iter().map(QueueStatus::from).collect()
+    fn queues(&self, py: Python<'_>) -> PyResult<Vec<QueueStatus>> {
+        let queues = self.with(py, |store| Ok(store.queues()))?;
+        Ok(queues.into_iter().map(QueueStatus::from).collect())
     }
 
     fn record_at(&self, py: Python<'_>, log_offset: u64) -> PyResult<Record> {
@@ -186,7 +185,8 @@ impl Store {
                 return Err(PyValueError::new_err(format!("boundary {other:?}, expected lower or upper")));
             }
         };
-        let found = py.detach(|| self.store.offset_by_time(topic, queue_id, timestamp_ms, boundary));
+        let found =
+            self.with(py, |store| Ok(store.offset_by_time(topic, queue_id, timestamp_ms, boundary)))?;
         Ok(found.map(|offset| offset.0))
     }
 
@@ -196,32 +196,32 @@ impl Store {
     }
 
     #[getter]
-    fn log_start(&self) -> u64 {
-        self.store.log_start().0
+    fn log_start(&self) -> PyResult<u64> {
+        Ok(self.get()?.log_start().0)
     }
 
     #[getter]
-    fn log_end(&self) -> u64 {
-        self.store.log_end().0
+    fn log_end(&self) -> PyResult<u64> {
+        Ok(self.get()?.log_end().0)
     }
 
     #[getter]
-    fn durable_end(&self) -> u64 {
-        self.store.durable_end().0
+    fn durable_end(&self) -> PyResult<u64> {
+        Ok(self.get()?.durable_end().0)
     }
 
     #[getter]
-    fn visible_end(&self) -> u64 {
-        self.store.visible_end().0
+    fn visible_end(&self) -> PyResult<u64> {
+        Ok(self.get()?.visible_end().0)
     }
 
     #[getter]
-    fn recovery_report(&self) -> RecoveryReport {
-        self.store.recovery_report().into()
+    fn recovery_report(&self) -> PyResult<RecoveryReport> {
+        Ok(self.get()?.recovery_report().into())
     }
 
-    fn statistics(&self, py: Python<'_>) -> Statistics {
-        py.detach(|| self.store.statistics()).into()
+    fn statistics(&self, py: Python<'_>) -> PyResult<Statistics> {
+        self.with(py, |store| Ok(store.statistics())).map(Into::into)
     }
 
     fn expire(&self, py: Python<'_>) -> PyResult<ExpiryReport> {
@@ -242,7 +242,7 @@ impl Store {
     }
 
     fn __repr__(&self) -> String {
-        format!("Store({}, log {} to {})", self.folder.display(), self.log_start(), self.log_end())
+        format!("Store({})", self.folder.display())
     }
 }
 
@@ -253,7 +253,12 @@ impl Store {
         py: Python<'_>,
         work: impl FnOnce(&RustStore) -> Result<T, StoreError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| work(&self.store)).map_err(store_error)
+        let store = self.get()?;
+        py.detach(|| work(store)).map_err(store_error)
+    }
+
+    fn get(&self) -> PyResult<&RustStore> {
+        self.store.get().map_err(store_error)
     }
 }
 
