@@ -394,18 +394,25 @@ pub(super) mod tests {
     fn readers_see_whole_entries_while_one_writes() {
         let root = tempfile::tempdir().expect("folder");
         let queue = load(root.path());
+        let has_failed = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| fill(&queue, 0..20_000));
             for _ in 0..2 {
                 scope.spawn(|| {
                     let mut seen = 0;
-                    while seen < 20_000 {
+                    // A writer that failed must not leave its readers waiting for ever.
+                    while seen < 20_000 && !has_failed.load(Ordering::Acquire) {
                         let entries = queue.entries(QueueOffset(seen), 32);
                         let expected = (seen..).take(entries.len()).map(entry);
                         assert!(entries.iter().copied().eq(expected));
                         seen += entries.len() as u64;
                     }
                 });
+            }
+            for at in 0..20_000 {
+                if let Err(error) = queue.append(QueueOffset(at), entry(at)) {
+                    has_failed.store(true, Ordering::Release);
+                    panic!("{error}");
+                }
             }
         });
     }
