@@ -93,16 +93,25 @@ impl Expiry {
                 report.segments_expired += 1;
             }
         }
-        // Queues and index let go of the log's old part before its files go: no entry may point at nothing.
         report.log_start = core.log.start();
         if report.segments_expired > 0 {
-            // And only what is durable in the queues can go from the log: an entry that a power loss takes could not be
-            // made again, and the queue would have a gap, or begin once more at 0.
+            core.queues.hide_before(report.log_start);
+            // Only what is durable in the queues can go from the log: an entry that a power loss takes could not be made
+            // again, and the queue would have a gap, or begin once more at 0.
             core.checkpoint_once()?;
-            core.queues.expire(report.log_start)?;
-            core.index.lock().expire(report.log_start)?;
         }
         report.files_removed = self.remove_files(core, now_ms)?;
+        if report.files_removed > 0 {
+            // Behind the log's files, not before them: a segment that is still there after a crash is in service again,
+            // and its messages are in their queues and in the index.
+            let start = self
+                .doomed
+                .lock()
+                .first()
+                .map_or(report.log_start, |oldest| LogOffset(oldest.segment.start()));
+            core.queues.expire(start)?;
+            core.index.lock().expire(start)?;
+        }
         report.files_waiting = self.waiting();
         Ok(report)
     }

@@ -4,39 +4,41 @@ use std::sync::atomic::Ordering;
 
 use super::queue::{ConsumeQueue, ENTRY_SIZE_U64, partition_point};
 use super::table::remove_folder;
-use crate::error::{Result, StoreError};
+use crate::error::Result;
+use crate::mapped::remove_file;
 use crate::offset::LogOffset;
 
 impl ConsumeQueue {
+    /// Moves the min offset to the first record at or after `log_start`. Readers see no older ones any more.
+    pub fn hide_before(&self, log_start: LogOffset) {
+        let (min, max) = (self.min_offset().0, self.max_offset().0);
+        let is_gone = |at: u64| self.is_gone(at, log_start);
+        self.min.fetch_max(partition_point(min, max, is_gone), Ordering::AcqRel);
+    }
+
     /// Moves the min offset to the first record at or after `log_start`, and removes the files that hold none. The last
     /// file stays: it remembers the max offset.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn expire(&self, log_start: LogOffset) -> Result<()> {
-        let is_gone = |at: u64| {
-            self.entry_in_file(at).is_none_or(|entry| entry.log_offset < log_start || entry.is_filler())
-        };
-        let (min, max) = (self.min_offset().0, self.max_offset().0);
         // Before the files go, so that readers are told by the min offset first.
-        self.min.fetch_max(partition_point(min, max, is_gone), Ordering::AcqRel);
-        let folder = &self.chain.layout().folder;
-        let mut has_removed = false;
+        self.hide_before(log_start);
         let files = self.chain.all();
-        // Oldest first: a crash in between leaves no hole.
+        // Oldest first, and each for good before the next: a crash in between leaves no hole.
         for file in files.split_last().map_or(&[][..], |(_, older)| older) {
-            let is_expired = file.published() == file.size() && is_gone(file.end() / ENTRY_SIZE_U64 - 1);
-            if !is_expired {
+            let last = file.end() / ENTRY_SIZE_U64 - 1;
+            if file.published() < file.size() || !self.is_gone(last, log_start) {
                 break;
             }
             self.chain.take_first();
-            self.disk.remove(file.path()).map_err(StoreError::io("remove", file.path()))?;
-            has_removed = true;
-        }
-        if has_removed {
-            self.disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+            remove_file(self.disk.as_ref(), &self.chain.layout().folder, file.path())?;
         }
         Ok(())
+    }
+
+    fn is_gone(&self, at: u64, log_start: LogOffset) -> bool {
+        self.entry_in_file(at).is_none_or(|entry| entry.log_offset < log_start || entry.is_filler())
     }
 
     /// Removes its files and its folder. Readers keep what they hold.
@@ -44,9 +46,10 @@ impl ConsumeQueue {
         let mut tail = self.tail.lock();
         *tail = None;
         let folder = &self.chain.layout().folder;
-        // Newest first: a crash in between leaves a queue that is short, not one that begins too late.
+        // Newest first, and each for good before the next: a crash in between leaves a queue that is short, not one
+        // that begins too late or has a hole.
         for file in self.chain.all().iter().rev() {
-            self.disk.remove(file.path()).map_err(StoreError::io("remove", file.path()))?;
+            remove_file(self.disk.as_ref(), folder, file.path())?;
         }
         while self.chain.take_first().is_some() {}
         for mark in [&self.max, &self.min, &self.durable] {

@@ -133,9 +133,7 @@ impl QueueTable {
             min_offset: queue.min_offset(),
             max_offset: queue.max_offset(),
         };
-        let mut queues: Vec<_> = self.queues_where(|_| true).iter().map(status).collect();
-        queues.sort_unstable_by(|a, b| (&a.topic, a.queue_id).cmp(&(&b.topic, b.queue_id)));
-        queues
+        self.queues_where(|_| true).iter().map(status).collect()
     }
 
     /// Whether any queue has entries that are not durable.
@@ -160,10 +158,17 @@ impl QueueTable {
     /// If anyone holds a queue: this is for recovery, before anyone reads.
     pub fn cut(&mut self, log_end: LogOffset) -> Result<bool> {
         let mut has_changed = false;
-        for queue in self.topics.get_mut().values_mut().flatten() {
+        let mut topics: Vec<_> = self.topics.get_mut().iter_mut().collect();
+        topics.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        for queue in topics.into_iter().flat_map(|(_, queues)| queues) {
             has_changed |= Arc::get_mut(queue).expect("nobody reads while queues are cut").cut(log_end)?;
         }
         Ok(has_changed)
+    }
+
+    /// Lets readers see no entries of records before `log_start`. See [`ConsumeQueue::hide_before`].
+    pub fn hide_before(&self, log_start: LogOffset) {
+        self.queues_where(|_| true).iter().for_each(|queue| queue.hide_before(log_start));
     }
 
     /// Follows the log's start. See [`ConsumeQueue::expire`].
@@ -191,13 +196,18 @@ impl QueueTable {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn remove_all(&self) -> Result<()> {
-        let topics: Vec<_> = self.topics.read().keys().cloned().collect();
+        let mut topics: Vec<_> = self.topics.read().keys().cloned().collect();
+        topics.sort_unstable();
         topics.iter().try_for_each(|topic| self.remove_topic(topic))
     }
 
-    /// Some queues, to work on without the lock.
+    /// Some queues, to work on without the lock; in order, so that a crash test meets the same effects every time.
     fn queues_where(&self, is_wanted: impl Fn(&ConsumeQueue) -> bool) -> Vec<Arc<ConsumeQueue>> {
-        self.topics.read().values().flatten().filter(|queue| is_wanted(queue)).cloned().collect()
+        let topics = self.topics.read();
+        let mut queues: Vec<_> =
+            topics.values().flatten().filter(|queue| is_wanted(queue)).cloned().collect();
+        queues.sort_unstable_by(|a, b| (a.topic(), a.queue_id()).cmp(&(b.topic(), b.queue_id())));
+        queues
     }
 
     fn get_or_create(&self, topic: &str, queue_id: u32) -> Result<Arc<ConsumeQueue>> {

@@ -5,7 +5,7 @@ use chrono::TimeZone;
 use super::file::IndexFile;
 use super::index::KeyIndex;
 use crate::error::{Result, StoreError};
-use crate::mapped::list_or_empty;
+use crate::mapped::{list_or_empty, remove_file};
 use crate::offset::LogOffset;
 
 const KIND: &str = "key index";
@@ -38,13 +38,13 @@ impl KeyIndex {
         self.files.clear();
         self.unfinished = None;
         let names = self.list()?;
-        // Newest first: a crash in between leaves an index that is short, not one with a hole.
+        // Newest first, and each for good before the next: a crash in between leaves an index that is short, not one
+        // with a hole.
         for (name, _) in names.iter().rev() {
-            let path = self.folder.join(name);
-            self.disk.remove(&path).map_err(StoreError::io("remove", &path))?;
+            remove_file(self.disk.as_ref(), &self.folder, &self.folder.join(name))?;
         }
         self.wrong_geometry = None;
-        if names.is_empty() { Ok(()) } else { self.sync_folder() }
+        Ok(())
     }
 
     pub(super) fn sync_folder(&self) -> Result<()> {

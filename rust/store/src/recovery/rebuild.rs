@@ -39,10 +39,14 @@ pub(crate) fn repair(
     let index_from = cut_index(files, examined, start)?;
     examined.report.has_rebuilt_index = index_from == start;
     examined.report.has_rebuilt_queues = queues_from == start;
+    if queues_from < examined.report.checked_from || index_from == start {
+        forget_built(files)?;
+    }
     examined.report.records_rebuilt = match fill(files, rules, queues_from, index_from, end.offset, start)? {
         Filled::All(count) => count,
         // A queue lacks entries below the checked part of the log: someone removed its files. Begin at the beginning.
         Filled::QueuesLackOlder => {
+            forget_built(files)?;
             files.queues.remove_all()?;
             files.index.remove_all()?;
             examined.report.has_rebuilt_index = true;
@@ -57,6 +61,13 @@ pub(crate) fn repair(
     files.index.sync()?;
     let ms = end.timestamp_ms;
     files.checkpoint.save(CheckpointTimes { log_ms: ms, queues_ms: ms, index_ms: ms })
+}
+
+/// Lets the checkpoint vouch for no queue and no index entry, durably. While they are made anew from the log's start,
+/// a crash leaves some queues whole and others not begun, and only a start that builds all again can tell.
+fn forget_built(files: &Files) -> Result<()> {
+    let log_ms = files.checkpoint.times().log_ms;
+    files.checkpoint.save(CheckpointTimes { log_ms, queues_ms: 0, index_ms: 0 })
 }
 
 /// Writes the part of the log that may not be on disk once more, and syncs it. A sync that failed before the stop may
