@@ -1,5 +1,5 @@
 //! Values to the bytes of a commit-log record; the layout is drawn in `record`. This runs once per append, inside
-//! the log's lock: one reservation, a head built on the stack, and a copy of each of body, topic and properties.
+//! the log's lock: a head built on the stack, and a copy of each of body, topic and properties to where they will lie.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -94,10 +94,7 @@ impl Record<'_> {
     /// # Panics
     /// If a field is larger than the format can hold.
     pub fn encode_into(&self, out: &mut Vec<u8>) -> usize {
-        let size = self.encoded_size();
-        out.reserve(size);
-        self.encode_fields(size, self.properties.len(), out);
-        size
+        grow(out, self.encoded_size(), |record| self.encode_to(record))
     }
 
     /// Appends the record with a checksum over all of it as the last property, and returns its size. The properties
@@ -106,32 +103,45 @@ impl Record<'_> {
     /// # Panics
     /// If a field is larger than the format can hold.
     pub fn encode_with_crc_into(&self, out: &mut Vec<u8>) -> usize {
-        let size = self.encoded_size_with_crc();
-        let start = out.len();
-        let separator_size = self.crc_separator_size();
-        out.reserve(size);
-        self.encode_fields(size, self.properties.len() + separator_size + RECORD_CRC_SIZE, out);
-        out.extend_from_slice(&[PROPERTY_SEPARATOR][..separator_size]);
-        let tail = crc_tail(body_checksum(&out[start..]));
-        out.extend_from_slice(&tail);
-        size
+        grow(out, self.encoded_size_with_crc(), |record| self.encode_with_crc_to(record))
     }
 
-    fn encode_fields(&self, size: usize, properties_size: usize, out: &mut Vec<u8>) {
-        let size = i32::try_from(size).expect("a record takes less than 2 GiB");
+    /// Writes the record where it will lie.
+    ///
+    /// # Panics
+    /// If `out` does not have [`encoded_size`](Self::encoded_size), or a field is larger than the format can hold.
+    pub fn encode_to(&self, out: &mut [u8]) {
+        let rest = self.encode_fields(self.properties.len(), out);
+        assert!(rest.is_empty(), "room for the record and {} bytes more", rest.len());
+    }
+
+    /// Writes the record where it will lie, with a checksum over all of it as the last property.
+    ///
+    /// # Panics
+    /// If `out` does not have [`encoded_size_with_crc`](Self::encoded_size_with_crc), or a field is larger than the format
+    /// can hold.
+    pub fn encode_with_crc_to(&self, out: &mut [u8]) {
+        let separator_size = self.crc_separator_size();
+        let rest = self.encode_fields(self.properties.len() + separator_size + RECORD_CRC_SIZE, out);
+        rest[..separator_size].fill(PROPERTY_SEPARATOR);
+        let (covered, tail) = out.split_at_mut(out.len() - RECORD_CRC_SIZE);
+        tail.copy_from_slice(&crc_tail(body_checksum(covered)));
+    }
+
+    /// Writes everything but a checksum pair, and returns what is left of `out`.
+    fn encode_fields<'a>(&self, properties_size: usize, out: &'a mut [u8]) -> &'a mut [u8] {
+        let size = i32::try_from(out.len()).expect("a record takes less than 2 GiB");
         let properties_size = i16::try_from(properties_size).expect("properties take at most 32,767 bytes");
         let topic_size = u8::try_from(self.topic.len()).expect("a topic takes at most 255 bytes");
+        let topic_size_size = if self.topic.len() > TOPIC_SIZE_MAX_V1 { 2 } else { 1 };
 
         let (head, head_size) = self.head(size);
-        out.extend_from_slice(&head[..head_size]);
-        out.extend_from_slice(self.body);
-        if self.topic.len() > TOPIC_SIZE_MAX_V1 {
-            out.push(0);
-        }
-        out.push(topic_size);
-        out.extend_from_slice(self.topic.as_bytes());
-        out.extend_from_slice(&properties_size.to_be_bytes());
-        out.extend_from_slice(self.properties);
+        let rest = put(out, &head[..head_size]);
+        let rest = put(rest, self.body);
+        let rest = put(rest, &u16::from(topic_size).to_be_bytes()[2 - topic_size_size..]);
+        let rest = put(rest, self.topic.as_bytes());
+        let rest = put(rest, &properties_size.to_be_bytes());
+        put(rest, self.properties)
     }
 
     /// Everything before the body, its size included.
@@ -171,6 +181,21 @@ impl Record<'_> {
     fn crc_separator_size(&self) -> usize {
         usize::from(self.properties.last().is_some_and(|&last| last != PROPERTY_SEPARATOR))
     }
+}
+
+/// Copies `bytes` to the front of `out` and returns what is left.
+fn put<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+    let (front, rest) = out.split_at_mut(bytes.len());
+    front.copy_from_slice(bytes);
+    rest
+}
+
+/// Grows `out` by `size` bytes for `encode` to write.
+fn grow(out: &mut Vec<u8>, size: usize, encode: impl FnOnce(&mut [u8])) -> usize {
+    let start = out.len();
+    out.resize(start + size, 0);
+    encode(&mut out[start..]);
+    size
 }
 
 /// The head under construction.

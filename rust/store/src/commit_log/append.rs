@@ -22,8 +22,6 @@ pub(super) struct Appender {
     last_timestamp_ms: i64,
     last_record: Option<LogOffset>,
     is_closed: bool,
-    /// Records on their way into the segment: one copy more than none, but one write for a whole batch.
-    scratch: Vec<u8>,
 }
 
 impl Appender {
@@ -40,7 +38,6 @@ impl Appender {
             last_timestamp_ms: end.timestamp_ms,
             last_record: end.record,
             is_closed: false,
-            scratch: Vec::new(),
         }
     }
 
@@ -53,25 +50,22 @@ impl Appender {
         self.is_closed = true;
     }
 
-    /// Writes what was encoded since the last call, and lets readers see it.
-    fn put_down(&mut self) {
+    /// Lets readers see what was written since the last call.
+    fn publish(&self) {
         if let Some(segment) = &self.current {
-            let start = self.position - self.scratch.len();
-            segment.write_at(start, &self.scratch);
             segment.publish(self.position);
         }
-        self.scratch.clear();
     }
 
     /// Ends the present segment with a blank and goes on in `next`.
     fn roll(&mut self, next: Arc<Segment>) {
-        if let Some(segment) = self.current.clone() {
+        if let Some(segment) = &self.current {
             let rest = segment.size() - self.position;
             if rest >= BLANK_SIZE_MIN {
-                encode_blank_into(u32::try_from(rest).unwrap_or(u32::MAX), &mut self.scratch);
-                self.position += BLANK_SIZE_MIN;
+                let mut blank = Vec::with_capacity(BLANK_SIZE_MIN);
+                encode_blank_into(u32::try_from(rest).unwrap_or(u32::MAX), &mut blank);
+                segment.write_at(self.position, &blank);
             }
-            self.put_down();
             segment.publish(segment.size());
         }
         self.current = Some(next);
@@ -114,8 +108,10 @@ impl CommitLog {
             if is_queued(record.sys_flag) {
                 record.queue_offset = appender.queue_offsets.take(record.topic, record.queue_id);
             }
-            self.rules.encode(&record, &mut appender.scratch);
-            appender.position += size;
+            let range = appender.position..appender.position + size;
+            appender.position = range.end;
+            let segment = appender.current.as_ref().expect("there is room in it");
+            segment.write_with(range, |bytes| self.rules.encode(&record, bytes));
             appender.last_record = Some(LogOffset(record.log_offset));
             receipts.push(Receipt {
                 log_offset: LogOffset(record.log_offset),
@@ -124,7 +120,7 @@ impl CommitLog {
                 store_timestamp_ms: timestamp_ms,
             });
         }
-        appender.put_down();
+        appender.publish();
         self.written.raise(appender.end().offset.0);
         Ok(receipts)
     }
@@ -136,7 +132,8 @@ impl CommitLog {
 
     /// Finds the first bad message, if there is one.
     fn check<'a>(&self, messages: &[NewMessage<'a>]) -> Result<Vec<Checked<'a>>> {
-        let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE } else { 0 };
+        // The checksum pair, and the separator that the pair before it may lack.
+        let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE + 1 } else { 0 };
         let limit = self.chain.segment_size() - BLANK_SIZE_MIN;
         let mut checked = Vec::with_capacity(messages.len());
         for (index, message) in messages.iter().enumerate() {
@@ -183,11 +180,11 @@ impl AppendRules {
         if self.has_record_crc { record.encoded_size_with_crc() } else { record.encoded_size() }
     }
 
-    fn encode(&self, record: &Record<'_>, out: &mut Vec<u8>) {
+    fn encode(&self, record: &Record<'_>, out: &mut [u8]) {
         if self.has_record_crc {
-            record.encode_with_crc_into(out);
+            record.encode_with_crc_to(out);
         } else {
-            record.encode_into(out);
+            record.encode_to(out);
         }
     }
 }

@@ -104,6 +104,25 @@ impl Segment {
         self.copy_in(offset, bytes);
     }
 
+    /// Lets `write` fill a range behind the published mark where it lies. One thread at a time, as `write_at`.
+    ///
+    /// # Panics
+    /// If the range is published already or past the end.
+    pub(crate) fn write_with(&self, range: Range<usize>, write: impl FnOnce(&mut [u8])) {
+        assert!(
+            range.start >= self.published() && range.start <= range.end && range.end <= self.size,
+            "{}: {range:?} can't be written",
+            self.path.display()
+        );
+        // SAFETY: the range is within the mapping and not published, so nobody can have borrowed it, and the chain's
+        // owner lets one thread write at a time. Its blocks are allocated, so it does not fault.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(self.mapping.memory().as_mut_ptr().add(range.start), range.len())
+        };
+        write(bytes);
+        self.mapping.wrote(range.start, bytes);
+    }
+
     /// Lets readers see everything before `upto`.
     pub(crate) fn publish(&self, upto: usize) {
         debug_assert!(upto <= self.size && upto >= self.published());
