@@ -179,6 +179,14 @@ impl QueueTable {
         self.queues_where(|_| true).iter().try_for_each(|queue| queue.expire(log_start))
     }
 
+    /// Removes the entries of a queue, durably: the next one may have any offset.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn restart(&self, topic: &str, queue_id: u32) -> Result<()> {
+        self.get(topic, queue_id).map_or(Ok(()), |queue| queue.remove())
+    }
+
     /// Removes the queues of a topic, durably. Readers keep what they hold.
     ///
     /// # Errors

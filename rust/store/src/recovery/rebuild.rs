@@ -44,14 +44,12 @@ pub(crate) fn repair(
     }
     examined.report.records_rebuilt = match fill(files, rules, queues_from, index_from, end.offset, start)? {
         Filled::All(count) => count,
-        // A queue lacks entries below the checked part of the log: someone removed its files. Begin at the beginning.
+        // A queue lacks entries below the checked part of the log: its files were removed, by someone or by expiry
+        // before it was cut. Entries that are there are left alone: of messages that expired nothing else is left.
         Filled::QueuesLackOlder => {
             forget_built(files)?;
-            files.queues.remove_all()?;
-            files.index.remove_all()?;
-            examined.report.has_rebuilt_index = true;
             examined.report.has_rebuilt_queues = true;
-            match fill(files, rules, start, start, end.offset, start)? {
+            match fill(files, rules, start, index_from, end.offset, start)? {
                 Filled::All(count) => count,
                 Filled::QueuesLackOlder => unreachable!("nothing is older than the log's start"),
             }
@@ -147,6 +145,10 @@ fn fill(
             if found > next && queues_from > start {
                 lacks_older = true;
                 return Ok(ControlFlow::Break(()));
+            }
+            if found > next {
+                // The entries between are of messages that expired, and so are those that are there.
+                queues.restart(record.topic(), record.queue_id())?;
             }
             queues.append(record.topic(), record.queue_id(), found, entry)?;
         }
