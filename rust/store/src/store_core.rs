@@ -179,7 +179,10 @@ impl StoreCore {
             return Ok(());
         }
         let synced = self.queues.sync_dirty().and_then(|()| self.sync_index());
-        synced.and_then(|()| checkpoint.save(times)).map_err(|error| self.poison_unless_full(error))
+        // The log may be behind the queues in async mode, and a record that a power loss takes must not be vouched for.
+        let surely = if built.offset < flushed.offset { built } else { flushed };
+        let save = || checkpoint.save_with_offset(times, surely.record.unwrap_or_default());
+        synced.and_then(|()| save()).map_err(|error| self.poison_unless_full(error))
     }
 
     /// Adds the next segment when the present one is half full. Whether it did.

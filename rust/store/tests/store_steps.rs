@@ -192,6 +192,27 @@ fn queues_that_were_removed_come_back() {
 }
 
 #[test]
+fn a_topic_that_was_deleted_and_made_again_is_rebuilt_as_the_later_one() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"old"), message("orders", 0, b"older still")]).expect("append");
+    core.close().expect("close");
+    drop(core);
+    // As Apache deletes a topic: its queues go, its records stay, and its offsets begin again.
+    std::fs::remove_dir_all(folder.path().join("consumequeue/orders")).expect("remove");
+    std::fs::remove_dir_all(folder.path().join("escrowmq")).expect("remove");
+    let log = folder.path().join("commitlog/00000000000000000000");
+    let mut bytes = std::fs::read(&log).expect("log");
+    let size = u32::from_be_bytes(bytes[..4].try_into().expect("size")) as usize;
+    let second = u32::from_be_bytes(bytes[size..size + 4].try_into().expect("size")) as usize;
+    bytes[size + 20..size + 28].copy_from_slice(&0_u64.to_be_bytes());
+    assert_eq!(bytes[size + second..size + second + 4], [0; 4], "two records");
+    std::fs::write(&log, bytes).expect("log");
+    let core = open(folder.path());
+    assert_eq!(bodies(&core, "orders", 0), [b"older still"]);
+}
+
+#[test]
 fn old_segments_expire_and_readers_keep_what_they_hold() {
     let folder = tempfile::tempdir().expect("folder");
     let retention = Retention {

@@ -8,6 +8,7 @@ use super::examine::first_stored_at;
 use super::{Examined, Files};
 use crate::checkpoint::CheckpointTimes;
 use crate::commit_log::Walk;
+use crate::consume_queue::{QueueEntry, QueueTable};
 use crate::disk::Disk;
 use crate::error::{Result, StoreError};
 use crate::mapped::SegmentChain;
@@ -58,7 +59,8 @@ pub(crate) fn repair(
     files.queues.sync_dirty()?;
     files.index.sync()?;
     let ms = end.timestamp_ms;
-    files.checkpoint.save(CheckpointTimes { log_ms: ms, queues_ms: ms, index_ms: ms })
+    let times = CheckpointTimes { log_ms: ms, queues_ms: ms, index_ms: ms };
+    files.checkpoint.save_with_offset(times, end.record.unwrap_or_default())
 }
 
 /// Lets the checkpoint vouch for no queue and no index entry, durably. While they are made anew from the log's start,
@@ -150,7 +152,7 @@ fn fill(
                 // The entries between are of messages that expired, and so are those that are there.
                 queues.restart(record.topic(), record.queue_id())?;
             }
-            queues.append(record.topic(), record.queue_id(), found, entry)?;
+            append_or_restart(queues, &record, found, entry)?;
         }
         if at >= index_from && is_indexed(&record) {
             index.index_record(&record)?;
@@ -158,6 +160,22 @@ fn fill(
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(if lacks_older { Filled::QueuesLackOlder } else { Filled::All(count) })
+}
+
+/// Adds an entry. Where another record has its place, the topic was deleted and made again: the later queue counts.
+fn append_or_restart(
+    queues: &QueueTable,
+    record: &RecordView<'_>,
+    at: QueueOffset,
+    entry: QueueEntry,
+) -> Result<()> {
+    match queues.append(record.topic(), record.queue_id(), at, entry) {
+        Err(StoreError::QueueConflict { .. }) => {
+            queues.restart(record.topic(), record.queue_id())?;
+            queues.append(record.topic(), record.queue_id(), at, entry)
+        }
+        result => result,
+    }
 }
 
 /// An item boundary at or before an offset.
