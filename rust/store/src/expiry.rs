@@ -81,8 +81,10 @@ impl Expiry {
             core.clock.local_hour() == self.retention.delete_hour || used_ratio >= self.retention.clean_ratio;
         let by_force = used_ratio >= self.retention.force_ratio;
         let mut report = ExpiryReport::default();
+        // What is not durable stays, in async mode too: a segment that comes back after a crash must be whole.
+        let limit = core.visible_end().min(core.durable_end());
         while report.segments_expired < SEGMENTS_PER_RUN_MAX {
-            let Some(newest_ms) = core.log.first_segment_newest_ms(core.visible_end()) else { break };
+            let Some(newest_ms) = core.log.first_segment_newest_ms(limit) else { break };
             let is_old = now_ms - newest_ms >= self.retention.age_max_ms;
             if !(by_force || by_age && is_old) {
                 break;
@@ -94,7 +96,7 @@ impl Expiry {
             }
         }
         report.log_start = core.log.start();
-        if report.segments_expired > 0 {
+        if self.waiting() > 0 {
             core.queues.hide_before(report.log_start);
             // Only what is durable in the queues can go from the log: an entry that a power loss takes could not be made
             // again, and the queue would have a gap, or begin once more at 0.
