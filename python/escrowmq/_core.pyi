@@ -394,6 +394,7 @@ class Store:
             reader_grace_ms: How long a reader may hold back the deletion of a file.
 
         Raises:
+            BadOption: A value that no store can be made with.
             StoreInUse: Another process, or another `Store` of this one, has the folder.
             PermissionDenied: The folder or a file may not be read and written.
             ForeignFile: A file that has no business there.

@@ -18,6 +18,7 @@
         ├── MissingFile          a hole in a chain of files
         ├── NotALog              a log that does not begin with a record
         ├── BadConfig            a configuration file that is no JSON, nor is its backup
+        ├── BadOption            an option that no store can be made with; also a ValueError
         ├── BadMessage           a message that can't be stored; also a ValueError
         ├── NotYetDurable        a wait ended before its event; also a TimeoutError                 retriable
         ├── NoRecord             no record begins there; also a LookupError
@@ -37,6 +38,7 @@ __all__ = [
     "BadConfig",
     "BadFrame",
     "BadMessage",
+    "BadOption",
     "BadRecord",
     "Damaged",
     "DiskFull",
@@ -176,6 +178,14 @@ class BadConfig(StoreError):
 
     path: str
     reason: str
+
+
+class BadOption(StoreError, ValueError):
+    """An option that no store can be made with. Nothing was made."""
+
+    name: str
+    found: str
+    expected: str
 
 
 class BadMessage(StoreError, ValueError):

@@ -37,6 +37,7 @@ def test_facts_survive_pickling(error: type[errors.EscrowError]) -> None:
     ("error", "builtin"),
     [
         (errors.BadMessage, ValueError),
+        (errors.BadOption, ValueError),
         (errors.ProtocolError, ValueError),
         (errors.NotYetDurable, TimeoutError),
         (errors.NoRecord, LookupError),
