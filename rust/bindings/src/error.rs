@@ -58,6 +58,7 @@ fn class_of(error: &StoreError) -> &'static str {
         StoreError::MissingFile { .. } => "MissingFile",
         StoreError::NotALog { .. } => "NotALog",
         StoreError::UnsupportedStore { .. } => "UnsupportedStore",
+        StoreError::BadOption { .. } => "BadOption",
         StoreError::BadMessage { .. } => "BadMessage",
         StoreError::DiskFull { .. } => "DiskFull",
         StoreError::Poisoned { .. } => "StorePoisoned",
@@ -111,6 +112,11 @@ fn add_facts(facts: &Bound<'_, PyDict>, error: &StoreError) -> PyResult<()> {
         StoreError::UnsupportedStore { path, feature } => {
             facts.set_item("path", text(path))?;
             facts.set_item("feature", feature)?;
+        }
+        StoreError::BadOption { name, found, expected } => {
+            facts.set_item("name", name)?;
+            facts.set_item("found", found)?;
+            facts.set_item("expected", expected)?;
         }
         StoreError::BadMessage { index, reason } => {
             facts.set_item("index", index)?;

@@ -74,6 +74,16 @@ pub enum StoreError {
         /// log paths`.
         feature: &'static str,
     },
+    /// An option that no store can be made with.
+    #[error("option {name} is {found}, expected {expected}")]
+    BadOption {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        found: String,
+        /// What it may be.
+        expected: String,
+    },
     /// A message that can't be stored.
     #[error("message {index} of the batch: {reason}")]
     BadMessage {

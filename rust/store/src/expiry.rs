@@ -42,13 +42,19 @@ struct Doomed {
 pub(crate) struct Expiry {
     retention: Retention,
     doomed: Mutex<Vec<Doomed>>,
+    running: Mutex<()>,
     /// Share of the disk in use, as the bits of an `f64`.
     used_ratio: AtomicU64,
 }
 
 impl Expiry {
     pub fn new(retention: Retention) -> Self {
-        Self { retention, doomed: Mutex::new(Vec::new()), used_ratio: AtomicU64::new(0.0_f64.to_bits()) }
+        Self {
+            retention,
+            doomed: Mutex::new(Vec::new()),
+            running: Mutex::new(()),
+            used_ratio: AtomicU64::new(0.0_f64.to_bits()),
+        }
     }
 
     /// The share of the disk in use.
@@ -75,6 +81,8 @@ impl Expiry {
 
     /// Removes what is due.
     pub fn run(&self, core: &StoreCore) -> Result<ExpiryReport> {
+        // One run at a time: two that look at the same oldest segment would take two.
+        let _running = self.running.lock();
         let used_ratio = self.look_at_disk(&*core.disk, &core.layout.root)?;
         let now_ms = core.clock.now_ms();
         let by_age =

@@ -127,7 +127,7 @@ fn has_several_log_paths(disk: &dyn Disk, folder: &Path) -> Result<bool> {
     let Some((_, size)) = files.first().copied().filter(|_| files.len() > 2) else { return Ok(false) };
     let gap = files[1].0 - files[0].0;
     let is_even = files.windows(2).all(|pair| pair[1].0 - pair[0].0 == gap);
-    Ok(is_even && size > 0 && gap > size && gap % size == 0)
+    Ok(is_even && size > 0 && gap > size && gap.is_multiple_of(size))
 }
 
 /// Whether a folder holds a file, at any depth: Apache makes some folders that it never uses.

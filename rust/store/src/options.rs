@@ -2,6 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use crate::consume_queue::ENTRY_SIZE;
+use crate::error::{Result, StoreError};
+
 /// When a message counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushMode {
@@ -79,6 +82,42 @@ pub struct StoreOptions {
     pub delay_levels_ms: Vec<i64>,
     /// The address that records give as the broker's.
     pub store_host: SocketAddr,
+}
+
+/// No segment is smaller: a page, which also has room for any system message.
+const SEGMENT_SIZE_MIN_BYTES: u64 = 4096;
+
+impl StoreOptions {
+    /// Refuses what no store can be made of.
+    ///
+    /// # Errors
+    /// [`StoreError::BadOption`] names the option and its bounds.
+    pub fn validate(&self) -> Result<()> {
+        let whole = |name, found: u64, min: u64, max: u64| {
+            if (min..=max).contains(&found) {
+                return Ok(());
+            }
+            Err(StoreError::BadOption { name, found: found.to_string(), expected: format!("{min} to {max}") })
+        };
+        let ratio = |name, found: f64| {
+            // Above 1 is allowed: it says never.
+            if found >= 0.0 {
+                return Ok(());
+            }
+            Err(StoreError::BadOption { name, found: found.to_string(), expected: "0 or more".to_string() })
+        };
+        let size_max = u64::from(i32::MAX.unsigned_abs());
+        whole("segment_size_bytes", self.segment_size_bytes, SEGMENT_SIZE_MIN_BYTES, size_max)?;
+        whole("queue_file_entries", self.queue_file_entries, 1, size_max / ENTRY_SIZE as u64)?;
+        whole("index_slots", u64::from(self.index_slots), 1, size_max)?;
+        whole("index_entries", u64::from(self.index_entries), 2, size_max)?;
+        whole("checkpoint_interval_ms", self.checkpoint_interval_ms, 1, size_max)?;
+        whole("body_size_max_bytes", u64::from(self.body_size_max_bytes), 1, size_max)?;
+        whole("retention.delete_hour", u64::from(self.retention.delete_hour), 0, 23)?;
+        ratio("retention.clean_ratio", self.retention.clean_ratio)?;
+        ratio("retention.force_ratio", self.retention.force_ratio)?;
+        ratio("retention.refuse_ratio", self.retention.refuse_ratio)
+    }
 }
 
 impl Default for StoreOptions {

@@ -1,6 +1,7 @@
 //! The state after a failed flush: nothing is acknowledged until the store is opened again. A sync that failed once may
 //! succeed when it is tried again without having written anything, so it is never tried again.
 
+use std::fmt::Display;
 use std::sync::OnceLock;
 
 use crate::error::{Result, StoreError};
@@ -13,7 +14,7 @@ pub(crate) struct Poison {
 
 impl Poison {
     /// Poisons the store, unless it is already, and returns the error for it.
-    pub fn set(&self, cause: &StoreError) -> StoreError {
+    pub fn set(&self, cause: impl Display) -> StoreError {
         let cause = self.cause.get_or_init(|| cause.to_string());
         StoreError::Poisoned { cause: cause.clone() }
     }

@@ -64,6 +64,7 @@ impl Store {
     /// [`StoreError::InUse`], what is wrong with the directory, [`StoreError::Io`].
     pub fn open(folder: &Path, options: StoreOptions) -> Result<Self> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        options.validate()?;
         let layout = StoreLayout::new(folder);
         layout.refuse_unsupported(&*disk)?;
         disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
@@ -84,7 +85,8 @@ impl Store {
             ("escrow-house", Shared::run_housekeeper),
         ] {
             let shared = Arc::clone(&shared);
-            let thread = std::thread::Builder::new().name(name.to_string()).spawn(move || run(&shared));
+            let work = move || shared.poison_on_panic(name, run);
+            let thread = std::thread::Builder::new().name(name.to_string()).spawn(work);
             threads.push(thread.map_err(StoreError::io("start threads for", folder))?);
         }
         Ok(Self { shared, threads: Mutex::new(threads), lock: Mutex::new(Some(lock)) })
@@ -162,6 +164,14 @@ impl Drop for Store {
 }
 
 impl Shared {
+    /// Runs a thread's work. A panic in it is a defect of ours; nobody may wait for what will not come.
+    fn poison_on_panic(&self, name: &str, run: fn(&Self)) {
+        let work = std::panic::AssertUnwindSafe(|| run(self));
+        if std::panic::catch_unwind(work).is_err() {
+            self.core.poison_by_panic(name);
+        }
+    }
+
     fn run_flusher(&self) {
         let core = &self.core;
         let mut last_flush = Instant::now();

@@ -65,6 +65,7 @@ impl StoreCore {
         folder: &Path,
         options: StoreOptions,
     ) -> Result<Self> {
+        options.validate()?;
         let layout = StoreLayout::new(folder);
         layout.refuse_unsupported(&*disk)?;
         let mut files = load(&disk, &clock, &layout, &options)?;
@@ -378,6 +379,12 @@ impl StoreCore {
     /// The error of a wait that was stopped.
     pub(crate) fn stopped(&self) -> StoreError {
         self.poison.check().err().unwrap_or(StoreError::Closed)
+    }
+
+    /// Acknowledges nothing any more: a thread of the store is gone.
+    pub(crate) fn poison_by_panic(&self, thread: &str) {
+        self.poison.set(format_args!("thread {thread} panicked"));
+        self.stop_waits();
     }
 
     /// Index files are synced outside of the index's lock, which the builder needs.

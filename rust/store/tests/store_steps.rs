@@ -10,6 +10,7 @@ use escrowmq_store::{
 };
 use escrowmq_wire::{SysFlag, TransactionKind};
 
+const QUEUES: [i32; 3] = [0, 1, 2];
 const NOW_MS: i64 = 1_794_984_722_856;
 
 fn options() -> StoreOptions {
@@ -64,14 +65,14 @@ fn messages_come_back_by_queue_in_order_across_segments() {
     let core = open(folder.path());
     let texts: Vec<String> = (0..100).map(|n| format!("body {n}")).collect();
     let batch: Vec<_> =
-        texts.iter().enumerate().map(|(n, text)| message("orders", n as i32 % 3, text.as_bytes())).collect();
+        texts.iter().enumerate().map(|(n, text)| message("orders", QUEUES[n % 3], text.as_bytes())).collect();
     let receipts = core.append(&batch).expect("append");
     settle(&core);
     assert!(core.statistics().segments > 2, "the log rolled over");
     for queue_id in 0..3 {
         let expected: Vec<_> =
             texts.iter().skip(queue_id).step_by(3).map(|text| text.as_bytes().to_vec()).collect();
-        assert_eq!(bodies(&core, "orders", queue_id as u32), expected);
+        assert_eq!(bodies(&core, "orders", u32::try_from(queue_id).expect("small")), expected);
     }
     let last = receipts.last().expect("receipt");
     assert_eq!(core.record_at(last.log_offset).expect("record").view().body(), b"body 99");
@@ -264,4 +265,25 @@ fn messages_are_found_by_key() {
         [&b"second"[..], b"first"]
     );
     assert!(core.find_by_key("orders", "order-2", 10, 0, i64::MAX).expect("find").is_empty());
+}
+
+#[test]
+fn an_option_that_no_store_can_be_made_with_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("folder");
+    let bad = [
+        StoreOptions { segment_size_bytes: 0, ..options() },
+        StoreOptions { segment_size_bytes: 1 << 40, ..options() },
+        StoreOptions { queue_file_entries: 0, ..options() },
+        StoreOptions { index_slots: 0, ..options() },
+        StoreOptions { index_entries: 1, ..options() },
+        StoreOptions { checkpoint_interval_ms: 0, ..options() },
+        StoreOptions { retention: Retention { delete_hour: 24, ..Retention::default() }, ..options() },
+        StoreOptions { retention: Retention { refuse_ratio: f64::NAN, ..Retention::default() }, ..options() },
+    ];
+    for options in bad {
+        let clock = Arc::new(VirtualClock::new(NOW_MS));
+        let result = StoreCore::open(Arc::new(RealDisk), clock, folder.path(), options);
+        assert!(matches!(result.expect_err("refused"), StoreError::BadOption { .. }));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 0, "nothing was made");
 }
