@@ -16,6 +16,7 @@
 //! store_core      all of it, step by step; store: on threads
 //! ```
 
+mod arrivals;
 pub mod checkpoint;
 pub mod clock;
 mod commit_log;
@@ -42,6 +43,7 @@ mod store;
 mod store_core;
 mod visible_limit;
 
+pub use arrivals::{Arrival, ArrivalListener};
 pub use commit_log::StoredRecord;
 pub use consume_queue::{QueueStatus, TimeBoundary};
 pub use error::{BadMessage, Result, StoreError};

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use escrowmq_wire::{RecordView, TransactionKind, property_names, tags_code};
 use parking_lot::Mutex;
 
+use crate::arrivals::Arrivals;
 use crate::commit_log::{CommitLog, LogPoint, Walk};
 use crate::consume_queue::{QueueEntry, QueueTable};
 use crate::error::Result;
@@ -77,7 +78,7 @@ impl QueueBuilder {
         *self.point.lock()
     }
 
-    /// Builds some records up to `limit`, and returns how far it got.
+    /// Builds some records up to `limit`, notes which queues grew, and returns how far it got.
     ///
     /// # Errors
     /// What queue or index said. What was built before stays built, and a later call goes on from there.
@@ -87,6 +88,7 @@ impl QueueBuilder {
         queues: &QueueTable,
         index: &Mutex<KeyIndex>,
         limit: LogOffset,
+        mut arrivals: Option<&mut Arrivals>,
     ) -> Result<LogOffset> {
         let mut point = self.point.lock();
         let mut walk = Walk::new(log.chain(), point.offset, limit);
@@ -94,7 +96,10 @@ impl QueueBuilder {
         let mut count = 0;
         let mut last = *point;
         let result = walk.each(|record| {
-            self.build(&record, queues, &mut index)?;
+            let is_queued = self.build(&record, queues, &mut index)?;
+            if let Some(arrivals) = arrivals.as_deref_mut().filter(|_| is_queued) {
+                arrivals.add(record.topic(), record.queue_id());
+            }
             last = LogPoint::after(&record);
             count += 1;
             Ok(if count < RECORDS_PER_STEP { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
@@ -104,14 +109,16 @@ impl QueueBuilder {
         result.map(|()| point.offset)
     }
 
-    fn build(&self, record: &RecordView<'_>, queues: &QueueTable, index: &mut KeyIndex) -> Result<()> {
-        if let Some(entry) = self.rules.entry(record) {
+    /// Builds one record, and returns whether it stands in a queue.
+    fn build(&self, record: &RecordView<'_>, queues: &QueueTable, index: &mut KeyIndex) -> Result<bool> {
+        let entry = self.rules.entry(record);
+        if let Some(entry) = entry {
             queues.append(record.topic(), record.queue_id(), QueueOffset(record.queue_offset()), entry)?;
         }
         if is_indexed(record) {
             index.index_record(record)?;
         }
-        Ok(())
+        Ok(entry.is_some())
     }
 }
 

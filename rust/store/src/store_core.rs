@@ -9,11 +9,12 @@
 //! `written`.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use crate::arrivals::{ArrivalListener, Arrivals};
 use crate::checkpoint::{Checkpoint, CheckpointTimes};
 use crate::clock::Clock;
 use crate::commit_log::{AppendRules, CommitLog, QueueOffsets, StoredRecord};
@@ -50,6 +51,7 @@ pub struct StoreCore {
     checkpoint: Mutex<Checkpoint>,
     visible: VisibleLimit,
     poison: Arc<Poison>,
+    listener: OnceLock<Arc<dyn ArrivalListener>>,
     is_closed: AtomicBool,
     report: RecoveryReport,
 }
@@ -105,6 +107,7 @@ impl StoreCore {
             index: Mutex::new(index),
             checkpoint: Mutex::new(checkpoint),
             counters: Counters::default(),
+            listener: OnceLock::new(),
             is_closed: AtomicBool::new(false),
             report: examined.report,
             disk,
@@ -156,9 +159,14 @@ impl StoreCore {
     pub fn build_once(&self) -> Result<LogOffset> {
         self.poison.check()?;
         let limit = LogOffset(self.build_limit().get());
-        let result = self.builder.step(&self.log, &self.queues, &self.index, limit);
+        let listener = self.listener.get();
+        let mut arrivals = listener.map(|_| Arrivals::default());
+        let result = self.builder.step(&self.log, &self.queues, &self.index, limit, arrivals.as_mut());
         // What was built before an error stays built, so readers may see it.
         self.visible.publish(self.visible_end());
+        if let (Some(listener), Some(arrivals)) = (listener, arrivals) {
+            listener.arrived(self.visible_end(), &arrivals.into_queues());
+        }
         result.map_err(|error| self.poison_unless_full(error))
     }
 
@@ -222,6 +230,12 @@ impl StoreCore {
         let end = self.flush_once()?;
         while self.build_once()? < end {}
         Ok(())
+    }
+
+    /// Tells `listener` of everything that becomes visible from now on. There is one; a second call changes nothing, and
+    /// returns false.
+    pub fn listen(&self, listener: Arc<dyn ArrivalListener>) -> bool {
+        self.listener.set(listener).is_ok()
     }
 
     /// The first byte of the log that is still there.
@@ -374,6 +388,9 @@ impl StoreCore {
         self.log.written().stop();
         self.log.durable().stop();
         self.builder.built().stop();
+        if let Some(listener) = self.listener.get() {
+            listener.stopped();
+        }
     }
 
     /// The error of a wait that was stopped.

@@ -1,12 +1,13 @@
 //! A store's life, step by step, on the real file system.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use escrowmq_store::disk::RealDisk;
 use escrowmq_store::simulation::VirtualClock;
 use escrowmq_store::{
-    FlushMode, LogOffset, NewMessage, QueueOffset, Retention, StoreCore, StoreError, StoreOptions,
+    Arrival, ArrivalListener, FlushMode, LogOffset, NewMessage, QueueOffset, Retention, StoreCore,
+    StoreError, StoreOptions,
 };
 use escrowmq_wire::{SysFlag, TransactionKind};
 
@@ -265,6 +266,34 @@ fn messages_are_found_by_key() {
         [&b"second"[..], b"first"]
     );
     assert!(core.find_by_key("orders", "order-2", 10, 0, i64::MAX).expect("find").is_empty());
+}
+
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl ArrivalListener for Heard {
+    fn arrived(&self, end: LogOffset, queues: &[Arrival]) {
+        let queues = queues.iter().map(|queue| format!(" {}/{}", queue.topic, queue.queue_id));
+        self.0.lock().expect("lock").push(format!("{}:{}", end.0, queues.collect::<String>()));
+    }
+
+    fn stopped(&self) {
+        self.0.lock().expect("lock").push("stopped".to_string());
+    }
+}
+
+#[test]
+fn a_listener_hears_which_queues_have_grown() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    let heard = Arc::new(Heard::default());
+    let listener: Arc<dyn ArrivalListener> = Arc::clone(&heard) as _;
+    assert!(core.listen(Arc::clone(&listener)));
+    assert!(!core.listen(listener), "there is one");
+    core.append(&[message("orders", 1, b""), message("orders", 0, b""), message("orders", 1, b"")])
+        .expect("append");
+    settle(&core);
+    assert_eq!(*heard.0.lock().expect("lock"), [format!("{}: orders/0 orders/1", core.log_end().0)]);
 }
 
 #[test]
