@@ -1,5 +1,6 @@
-//! Which process a store belongs to. `fork` copies a store's memory but not its threads: in the child it must neither be
-//! used nor closed, or the child would end the parent's store on disk. Python forks where it likes, so this is ours.
+//! Which process a store belongs to. `fork` shares the mapped log and copies the rest, but not the threads: an append in
+//! the child would take an offset that the parent gives out too, and closing would join threads that are not there.
+//! Python forks where it likes, so this is ours to refuse.
 
 use std::process;
 
