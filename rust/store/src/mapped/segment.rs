@@ -222,6 +222,21 @@ impl Segment {
         }
     }
 
+    /// Writes everything from `start` on that may be on disk over itself, durably. For zeros that an earlier
+    /// [`Self::cut`] wrote and could not sync: they are read here, and something else may be on disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub(crate) fn rewrite_from(&mut self, start: usize) -> Result<()> {
+        let mut at = start;
+        while let Some(data) = self.mapping.data_from(at).map_err(StoreError::io("read", &self.path))? {
+            self.rewrite(data.clone());
+            self.sync(data.clone()).map_err(StoreError::io("sync", &self.path))?;
+            at = data.end;
+        }
+        Ok(())
+    }
+
     /// Any bytes; `&mut` because nobody may be writing them.
     fn slice_unpublished(&mut self, range: Range<usize>) -> &[u8] {
         assert!(range.end <= self.size);

@@ -33,6 +33,9 @@ pub(crate) fn repair(
         return Ok(());
     }
     if examined.was_killed {
+        let folder = &files.chain.layout().folder;
+        // For a removal that a start before this one made and could not sync.
+        disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
         rewrite(&mut files.chain, examined.durable_before, end.offset)?;
     }
     let start = LogOffset(files.chain.first().map_or(end.offset.0, |segment| segment.start()));
@@ -70,8 +73,8 @@ fn forget_built(files: &Files) -> Result<()> {
     files.checkpoint.save(CheckpointTimes { log_ms, queues_ms: 0, index_ms: 0 })
 }
 
-/// Writes the part of the log that may not be on disk once more, and syncs it. A sync that failed before the stop may
-/// have left pages that only look written.
+/// Writes the part of the log that may not be on disk once more, and the zeros behind it, and syncs them. A sync that
+/// failed before the stop, or in a start that failed, may have left pages that only look written.
 fn rewrite(chain: &mut SegmentChain, from: LogOffset, to: LogOffset) -> Result<()> {
     let mut at = from.0;
     while at < to.0 {
@@ -83,7 +86,8 @@ fn rewrite(chain: &mut SegmentChain, from: LogOffset, to: LogOffset) -> Result<(
         segment.sync(range).map_err(StoreError::io("sync", segment.path()))?;
         at = upto;
     }
-    Ok(())
+    let Some(segment) = chain.segment_mut(to.0) else { return Ok(()) };
+    segment.rewrite_from(usize::try_from(to.0 - segment.start()).unwrap_or(usize::MAX))
 }
 
 /// Cuts queues to what is surely durable, and returns from where the log must be built into them.

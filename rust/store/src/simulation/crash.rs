@@ -111,8 +111,7 @@ impl<'a> Chooser<'a> {
                 let is_newest = random.chance(self.newest_percent);
                 let version = if is_newest { newest } else { *random.pick(versions) };
                 let is_partial = version.may_be_partial && random.chance(self.torn_percent / 2);
-                let share = random.below(257);
-                let cut = if random.chance(50) { Cut::Before(share) } else { Cut::From(share) };
+                let cut = Cut(random.below(257));
                 (version, is_partial.then_some(cut))
             }
         }

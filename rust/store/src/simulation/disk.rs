@@ -1,6 +1,6 @@
 //! A file system in memory that journals every effect on it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::fault::{Fault, FaultAt};
 use super::file::{SimulatedFile, SimulatedMapping};
 use super::journal::{FileId, Operation};
+use super::pages::page_numbers;
 use crate::disk::{Allocation, Disk, DiskFile, DiskUsage, FolderEntry, Mapping};
 
 /// What a name stands for.
@@ -37,6 +38,8 @@ pub(super) struct State {
     pub(super) files: Files,
     /// Live mappings of each file.
     pub(super) mappings: HashMap<FileId, usize>,
+    /// Pages that were written, be it with zeros: a file system keeps blocks for them, and says so.
+    pub(super) written_pages: HashSet<(FileId, usize)>,
     /// Writes by position to each file.
     pub(super) positional_writes: HashMap<FileId, usize>,
     pub(super) usage: Option<DiskUsage>,
@@ -149,6 +152,7 @@ impl State {
                     content.resize(end, 0);
                 }
                 content[start..end].copy_from_slice(bytes);
+                self.written_pages.extend(page_numbers(&(start..end)).map(|page| (*file, page)));
             }
             Operation::Resize { file, size_bytes } => {
                 Arc::make_mut(self.files.entry(*file).or_default()).resize(to_usize(*size_bytes), 0);

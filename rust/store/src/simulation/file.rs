@@ -98,7 +98,10 @@ impl Drop for SimulatedMapping {
 impl Mapping for SimulatedMapping {
     fn memory(&self) -> &MmapRaw {
         let written = self.disk.lock().positional_writes.get(&self.file).copied().unwrap_or(0);
-        assert_eq!(written, self.positional_writes, "written by position since it was mapped: this memory is stale");
+        assert_eq!(
+            written, self.positional_writes,
+            "written by position since it was mapped: this memory is stale"
+        );
         &self.memory
     }
 
@@ -137,7 +140,8 @@ impl Mapping for SimulatedMapping {
         }
         let is_hole = |page: &usize| {
             let start = page * PAGE_SIZE;
-            content[start..content.len().min(start + PAGE_SIZE)].iter().all(|byte| *byte == 0)
+            let is_zero = content[start..content.len().min(start + PAGE_SIZE)].iter().all(|byte| *byte == 0);
+            is_zero && !state.written_pages.contains(&(self.file, *page))
         };
         let page_end = content.len().div_ceil(PAGE_SIZE);
         let Some(first) = (offset / PAGE_SIZE..page_end).find(|page| !is_hole(page)) else { return Ok(None) };

@@ -94,27 +94,20 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Which part of a change is there.
+/// How much of a change is there: the bytes before this share of 256. Processors store in the order of the program, in
+/// aligned groups of 8 bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cut {
-    /// The bytes before this share of 256.
-    Before(usize),
-    /// The bytes from this share of 256 on.
-    From(usize),
-}
+pub(super) struct Cut(pub(super) usize);
 
 impl Cut {
-    /// The part of a change that is there: a store through a mapping that the kernel did not wait for. A processor
-    /// stores aligned groups of 8 bytes at once.
+    /// The part of a change that is there: a store through a mapping that the kernel did not wait for.
     fn within(self, change: Change<'_>, part: &Range<usize>) -> Range<usize> {
-        let (start, size) = match change {
-            Change::Write { offset, bytes, is_mapped: true } => (offset, bytes.len()),
-            _ => return part.clone(),
-        };
-        let place = |share: usize| (start + size * share / 256).next_multiple_of(8);
-        match self {
-            Self::Before(share) => part.start..part.end.min(place(share)),
-            Self::From(share) => part.start.max(place(share))..part.end,
+        match change {
+            Change::Write { offset, bytes, is_mapped: true } => {
+                let end = (offset + bytes.len() * self.0 / 256).next_multiple_of(8);
+                part.start..part.end.min(end)
+            }
+            _ => part.clone(),
         }
     }
 }
@@ -225,6 +218,7 @@ impl<'a> FileHistory<'a> {
     }
 }
 
-fn page_numbers(range: &Range<usize>) -> Range<usize> {
+/// The pages that a range touches.
+pub(super) fn page_numbers(range: &Range<usize>) -> Range<usize> {
     if range.is_empty() { 0..0 } else { range.start / PAGE_SIZE..(range.end - 1) / PAGE_SIZE + 1 }
 }
