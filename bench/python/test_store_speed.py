@@ -1,7 +1,7 @@
 """Appending and reading from Python, as ratios to a floor that is measured in the same run.
 
 The floor is one memcpy and one CRC-32 of the same bytes into memory that is there already: no store can do with less.
-A ratio says the same on any machine, which a number of messages a second does not.
+A ratio says the same on any machine, which a number of messages a second does not. The bar is held against the median.
 """
 
 import statistics
@@ -27,25 +27,33 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def floor_ns() -> float:
-    """Nanoseconds per record of the floor, the median of a few runs."""
-    return statistics.median(_measure_floor_s([BODY] * BATCH, ROUNDS) for _ in range(5)) / (BATCH * ROUNDS) * 1e9
+def floors_ns() -> list[float]:
+    """Nanoseconds per record of the floor, several times: on a busy machine it moves by a factor of two."""
+    return [_measure_floor_s([BODY] * BATCH, ROUNDS) / (BATCH * ROUNDS) * 1e9 for _ in range(15)]
 
 
-def report(benchmark: BenchmarkFixture, floor: float) -> float:
-    """Notes and prints what a record costs, and returns it as a multiple of the floor."""
+def report(benchmark: BenchmarkFixture, floors: list[float]) -> float:
+    """Notes and prints what a record costs, and returns it as a multiple of the median floor."""
     assert benchmark.stats is not None
+    floor, least = statistics.median(floors), min(floors)
     record_ns: float = benchmark.stats.stats.median / BATCH * 1e9
+    # The median says what the code costs; the mean has the stalls in it, for pages and for the disk.
+    mean_ns: float = benchmark.stats.stats.mean / BATCH * 1e9
+    benchmark.extra_info.update(mean_ns=round(mean_ns), mean_ratio=round(mean_ns / floor, 2))
     benchmark.extra_info.update(floor_ns=round(floor), record_ns=round(record_ns), ratio=round(record_ns / floor, 2))
-    print(f"\n{benchmark.name}: {record_ns:.0f} ns a record, floor {floor:.0f} ns, ratio {record_ns / floor:.2f}")
+    print(
+        f"\n{benchmark.name}: {record_ns:.0f} ns a record, floor {floor:.0f} ns (least {least:.0f}), "
+        f"ratio {record_ns / floor:.2f} (to the least {record_ns / least:.2f}); "
+        f"mean {mean_ns:.0f} ns, ratio {mean_ns / floor:.2f}"
+    )
     return record_ns / floor
 
 
 def test_append_in_batches_of_64(benchmark: BenchmarkFixture, store: Store) -> None:
     batch = [Message("bench", BODY, tags="t") for _ in range(BATCH)]
-    before = floor_ns()
+    floors = floors_ns()
     benchmark.pedantic(store.append, args=(batch,), rounds=ROUNDS, warmup_rounds=20)  # type: ignore[no-untyped-call]
-    ratio = report(benchmark, (before + floor_ns()) / 2)
+    ratio = report(benchmark, floors + floors_ns())
     assert ratio <= APPEND_RATIO_MAX
 
 
@@ -55,9 +63,9 @@ def test_make_and_append_in_batches_of_64(benchmark: BenchmarkFixture, store: St
     def make_and_append() -> None:
         store.append([Message("bench", BODY, tags="t") for _ in range(BATCH)])
 
-    floor = floor_ns()
+    floors = floors_ns()
     benchmark.pedantic(make_and_append, rounds=ROUNDS, warmup_rounds=20)  # type: ignore[no-untyped-call]
-    report(benchmark, floor)
+    report(benchmark, floors + floors_ns())
 
 
 def test_read_in_batches_of_64(benchmark: BenchmarkFixture, store: Store) -> None:
@@ -70,7 +78,7 @@ def test_read_in_batches_of_64(benchmark: BenchmarkFixture, store: Store) -> Non
         records = store.read("bench", 0, next(offsets), count_max=BATCH)
         return sum(len(record.body) for record in records)
 
-    floor = floor_ns()
+    floors = floors_ns()
     size = benchmark.pedantic(read, rounds=ROUNDS - 1, warmup_rounds=0)  # type: ignore[no-untyped-call]
     assert size == BATCH * len(BODY)
-    report(benchmark, floor)
+    report(benchmark, floors + floors_ns())

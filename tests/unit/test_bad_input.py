@@ -223,6 +223,29 @@ def test_an_option_that_makes_no_sense(folder: Path, options: dict[str, str]) ->
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"segment_size_bytes": 0},
+        {"segment_size_bytes": 2**40},
+        {"queue_file_entries": 0},
+        {"index_slots": 0},
+        {"index_entries": 0},
+        {"checkpoint_interval_ms": 0},
+        {"retention_hour": 24},
+        {"disk_clean_ratio": -0.5},
+        {"disk_refuse_ratio": float("nan")},
+    ],
+    ids=str,
+)
+def test_an_option_that_no_store_can_be_made_with(folder: Path, options: dict[str, float]) -> None:
+    with pytest.raises(errors.BadOption) as caught:
+        open_small(folder, **options)
+    assert caught.value.found in str(caught.value)
+    assert caught.value.expected in str(caught.value)
+    assert not folder.exists()
+
+
 def test_a_disk_that_is_too_full(folder: Path) -> None:
     """Any disk is fuller than nothing at all."""
     with open_small(folder, disk_refuse_ratio=0.0) as store:

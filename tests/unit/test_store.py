@@ -307,7 +307,7 @@ store.close()
 
 
 def test_a_forked_process_leaves_its_parents_store_alone(folder: Path) -> None:
-    """The child shares the mapped log but has no threads: its appends would take offsets that the parent gives out too."""
+    """The child shares the mapped log but has no threads: its appends would take offsets that the parent gives too."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     assert done.stderr == ""
