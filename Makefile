@@ -56,6 +56,7 @@ test: test-rust test-python ## all tests but interop, fuzz and the long crash ru
 
 test-rust: $(TOOLS)
 	ESCROWMQ_CRASH_SEEDS=$(CRASH_SEEDS_IN_TEST) cargo test --workspace --quiet
+	RUSTFLAGS="--cfg loom" cargo test --package escrowmq-store --lib --quiet --target-dir target/loom -- loom
 
 test-python: $(EXTENSION)
 	$(BIN)/python -m pytest --ignore=tests/interop
@@ -68,12 +69,13 @@ fuzz: ## each fuzz target for a minute; needs a nightly toolchain
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 	@for target in $$(cd rust/fuzz && cargo +nightly fuzz list); do \
 	  echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
-	  (cd rust/fuzz && cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS)); \
+	  (cd rust/fuzz && cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=32); \
 	done
 
 bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor measured in the same run
 	cargo bench --workspace
-	$(BIN)/python -m pytest bench/python
+	$(BIN)/python -m pytest bench/python --benchmark-json=target/python-bench.json
+	@$(BIN)/python bench/report.py
 
 interop: $(EXTENSION) ## both ways with a real Apache RocketMQ; needs Java and Maven
 	$(BIN)/python -m pytest tests/interop
