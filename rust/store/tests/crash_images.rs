@@ -12,7 +12,7 @@ use escrowmq_store::simulation::{Random, SimulatedDisk, Survival};
 
 #[test]
 fn acknowledged_messages_survive_a_power_loss_at_any_moment() {
-    seeds::run("acknowledged_messages_survive_a_power_loss_at_any_moment", |seed| {
+    seeds::run("acknowledged_messages_survive_a_power_loss_at_any_moment", 500, |seed| {
         let mut random = Random::new(seed);
         let mut run = Run::new(random.fork());
         let lives = 1 + random.below(3);
@@ -24,7 +24,7 @@ fn acknowledged_messages_survive_a_power_loss_at_any_moment() {
         run.steps(10);
         run.close_and_reopen().unwrap_or_else(|error| panic!("{error}"));
         let allowed = Allowed { acknowledged: run.store().log_end().0, start_max: run.store().log_start().0 };
-        checks::check_contents(&run.disk, run.store(), &run.model, allowed);
+        run.check_contents(allowed);
     });
 }
 
@@ -34,6 +34,13 @@ fn lose_power(run: &mut Run, random: &mut Random) {
     let mut disk = crash(&run.disk, at, random);
     let allowed = run.model.crash(at);
     run.kill();
+    // Somebody takes queues or index for the cause of the trouble. Where messages have expired, only the queues know how
+    // many there were.
+    for name in ["consumequeue", "index"] {
+        if random.chance(4) && allowed.start_max == 0 && !checks::folder(&disk, name).is_empty() {
+            checks::remove_folder(&disk, name);
+        }
+    }
     // Power comes back for a moment only.
     for _ in 0..*random.pick(&[0, 0, 0, 1, 1, 2]) {
         drop(open(&disk, &run.clock, &run.options));
@@ -43,7 +50,7 @@ fn lose_power(run: &mut Run, random: &mut Random) {
 
     let twin = disk.copy();
     let store = open(&disk, &run.clock, &run.options);
-    checks::check_contents(&disk, &store, &run.model, allowed);
+    checks::check_contents(&disk, &store, &mut run.model, allowed);
     checks::check_durable(&disk, &store, random);
     check_idempotent(run, &disk, &twin);
     let has_expired = store.log_start().0 > 0;
@@ -85,7 +92,8 @@ fn check_idempotent(run: &Run, disk: &SimulatedDisk, twin: &SimulatedDisk) {
     }
     drop(store);
     drop(open(twin, &run.clock, &run.options));
-    for name in ["commitlog", "consumequeue", "index"] {
+    for name in ["commitlog", "consumequeue"] {
         assert_same_folder(&folder(twin, name), &folder(disk, name), "killed and started after recovery");
     }
+    assert!(folder(twin, "index").values().eq(folder(disk, "index").values()), "killed and started: index");
 }

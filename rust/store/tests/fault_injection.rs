@@ -42,9 +42,10 @@ fn is_full<T>(result: &Result<T>) -> bool {
     result.as_ref().is_err_and(StoreError::is_storage_full)
 }
 
-/// What must be there now that nothing was lost.
-fn all(run: &Run) -> Allowed {
-    Allowed { acknowledged: run.store().durable_end().0, start_max: run.store().log_start().0 }
+/// Checks that all is there now that nothing was lost.
+fn check_all(run: &mut Run) {
+    let (acknowledged, start_max) = (run.store().durable_end().0, run.store().log_start().0);
+    run.check_contents(Allowed { acknowledged, start_max });
 }
 
 /// Loses power now, and checks what is left against what was acknowledged.
@@ -58,7 +59,7 @@ fn lose_power_and_check(run: &mut Run, random: &mut Random) {
     let allowed = run.model.crash(at);
     run.kill();
     let store = try_open(&image, &run.clock, &run.options).unwrap_or_else(|error| panic!("{error}"));
-    checks::check_contents(&image, &store, &run.model, allowed);
+    checks::check_contents(&image, &store, &mut run.model, allowed);
     checks::check_durable(&image, &store, random);
 }
 
@@ -83,23 +84,56 @@ fn a_failed_sync_of_the_log_poisons_the_store_until_it_is_opened_again() {
     );
 
     run.kill_and_reopen().expect("open");
-    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    check_all(&mut run);
     // The kernel counts the pages of the failed sync as clean: they are on disk only if they were written again.
     lose_power_and_check(&mut run, &mut Random::new(0));
 }
 
 #[test]
 fn any_failed_sync_costs_no_acknowledged_message() {
-    seeds::run("any_failed_sync_costs_no_acknowledged_message", |seed| {
+    seeds::run("any_failed_sync_costs_no_acknowledged_message", 150, |seed| {
         let mut random = Random::new(seed);
         let at = *random.pick(&[FaultAt::Sync, FaultAt::Sync, FaultAt::SyncFolder]);
         with_faults(&mut random, |after| Fault::io_error(at).after(after));
     });
 }
 
+/// Goal: a start that fails does not deceive the next one. What it wrote and could not sync is in the files when they
+/// are read, and may never be on disk.
+#[test]
+fn a_sync_that_fails_during_recovery_costs_nothing() {
+    seeds::run("a_sync_that_fails_during_recovery_costs_nothing", 150, |seed| {
+        let mut random = Random::new(seed);
+        let mut run = Run::new(random.fork());
+        run.steps(*random.pick(&[10, 30, 60]));
+        let at = run.disk.position() - random.below(run.disk.position().min(20) + 1);
+        let image = run.disk.crash(at, Survival::Any(&mut random));
+        let allowed = run.model.crash(at);
+        run.kill();
+        let kind = *random.pick(&[FaultAt::Sync, FaultAt::Sync, FaultAt::SyncFolder]);
+        image.inject(Fault::io_error(kind).after(u32::try_from(random.below(12)).expect("small")));
+        let first = try_open(&image, &run.clock, &run.options);
+        image.clear_faults();
+        let store = match first {
+            Ok(store) => store,
+            Err(StoreError::Io { .. }) => {
+                try_open(&image, &run.clock, &run.options).unwrap_or_else(|error| panic!("{error}"))
+            }
+            Err(error) => panic!("{error}"),
+        };
+        checks::check_contents(&image, &store, &mut run.model, allowed);
+        checks::check_durable(&image, &store, &mut random);
+        let again = image.crash(image.position(), Survival::Any(&mut random));
+        let allowed = Allowed { acknowledged: store.log_end().0, ..allowed };
+        drop(store);
+        let store = try_open(&again, &run.clock, &run.options).unwrap_or_else(|error| panic!("{error}"));
+        checks::check_contents(&again, &store, &mut run.model, allowed);
+    });
+}
+
 #[test]
 fn any_want_of_space_passes_and_costs_nothing() {
-    seeds::run("any_want_of_space_passes_and_costs_nothing", |seed| {
+    seeds::run("any_want_of_space_passes_and_costs_nothing", 150, |seed| {
         let mut random = Random::new(seed);
         let at = *random.pick(&[FaultAt::Allocate, FaultAt::Write]);
         with_faults(&mut random, |after| Fault::no_space(at).after(after).lasting());
@@ -145,12 +179,12 @@ fn a_segment_that_can_not_be_had_refuses_the_append_and_nothing_else() {
     let end = run.store().log_end();
     settle(&mut run);
     assert_eq!(run.store().log_end(), end);
-    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    check_all(&mut run);
 
     run.disk.clear_faults();
     run.append().expect("there is room again");
     settle(&mut run);
-    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    check_all(&mut run);
     lose_power_and_check(&mut run, &mut Random::new(0));
 }
 
@@ -180,7 +214,7 @@ fn a_queue_file_or_index_that_can_not_be_had_holds_up_acknowledgements_until_the
         settle(&mut run);
         assert!(run.store().visible_end() >= visible && run.store().visible_end() > LogOffset(0));
         run.store().checkpoint_once().expect("there is room again");
-        checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+        check_all(&mut run);
         lose_power_and_check(&mut run, &mut Random::new(0));
     }
 }
@@ -199,5 +233,5 @@ fn a_disk_that_is_nearly_full_refuses_writes_and_says_how_full_it_is() {
     run.store().expire_once().expect("nothing is old");
     run.append().expect("there is room again");
     settle(&mut run);
-    checks::check_contents(&run.disk, run.store(), &run.model, all(&run));
+    check_all(&mut run);
 }

@@ -331,7 +331,7 @@ mod tests {
     fn a_cut_zeroes_everything_behind_it() {
         let folder = tempfile::tempdir().expect("folder");
         let mut segment = segment(folder.path(), 3 * ZERO_PIECE);
-        segment.write_at(10, &[7; 2 * ZERO_PIECE]);
+        segment.write_at(10, &vec![7; 2 * ZERO_PIECE]);
         assert!(segment.cut(20).expect("cut"));
         assert!(!segment.cut(20).expect("cut again"), "a second cut finds nothing to do");
         let bytes = std::fs::read(folder.path().join(file())).expect("file");

@@ -103,10 +103,15 @@ impl Model {
         Allowed { acknowledged, start_max: start_max.unwrap_or(0) }
     }
 
-    /// The store was recovered on a disk whose journal is now at `position`, and its log ends at `end`: later appends
-    /// are forgotten, and what is left counts as durable from here on.
-    pub fn recovered(&mut self, allowed: Allowed, position: usize, end: u64) {
+    /// The log ends at `end`: later appends are forgotten.
+    pub fn cut(&mut self, end: u64) {
         self.records.retain(|record| record.end() <= end);
+    }
+
+    /// The store was recovered on a disk whose journal is now at `position`, and its log ends at `end`: what is left
+    /// counts as durable from here on.
+    pub fn recovered(&mut self, allowed: Allowed, position: usize, end: u64) {
+        self.cut(end);
         for record in &mut self.records {
             record.at = 0;
         }

@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-const SEEDS: u64 = 500;
 const THREADS: usize = 2;
 
-/// Runs `scenario` for each seed. `ESCROWMQ_CRASH_SEEDS` says how many, `ESCROWMQ_CRASH_FIRST_SEED` from where on.
-pub fn run(test: &str, scenario: impl Fn(u64) + Sync) {
+/// Runs `scenario` for each seed. `ESCROWMQ_CRASH_SEEDS` says how many if not `count`, `ESCROWMQ_CRASH_FIRST_SEED` from
+/// where on.
+pub fn run(test: &str, count: u64, scenario: impl Fn(u64) + Sync) {
     let first = from_environment("ESCROWMQ_CRASH_FIRST_SEED").unwrap_or(0);
-    let end = first + from_environment("ESCROWMQ_CRASH_SEEDS").unwrap_or(SEEDS);
+    let end = first + from_environment("ESCROWMQ_CRASH_SEEDS").unwrap_or(count);
     let next = AtomicU64::new(first);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {

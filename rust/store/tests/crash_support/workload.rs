@@ -8,8 +8,9 @@ use escrowmq_store::disk::DiskUsage;
 use escrowmq_store::simulation::{Random, SimulatedDisk, VirtualClock};
 use escrowmq_store::{FlushMode, Result, Retention, StoreCore, StoreOptions};
 
+use super::checks;
 use super::message::Message;
-use super::model::{Appended, Model};
+use super::model::{Allowed, Appended, Model};
 
 /// The store directory on the simulated disk.
 pub const ROOT: &str = "/store";
@@ -75,6 +76,12 @@ impl Run {
     /// The store.
     pub fn store(&self) -> &StoreCore {
         self.store.as_ref().expect("it is open between the steps")
+    }
+
+    /// Checks what the store holds.
+    pub fn check_contents(&mut self, allowed: Allowed) {
+        let store = self.store.as_ref().expect("it is open between the steps");
+        checks::check_contents(&self.disk, store, &mut self.model, allowed);
     }
 
     /// Whether there is a store; there is none after a start that failed.
@@ -158,8 +165,9 @@ impl Run {
 
     /// Stops the store in order and starts it again on the same disk.
     pub fn close_and_reopen(&mut self) -> Result<()> {
-        self.store().close()?;
-        self.kill_and_reopen()
+        let closed = self.store().close();
+        self.kill();
+        closed.and_then(|()| self.kill_and_reopen())
     }
 
     /// Ends the process at once and starts another on the same disk.
