@@ -280,10 +280,14 @@ _BROKER_DEFAULTS: Mapping[str, str] = {
     "diskSpaceCleanForciblyRatio": "98",
     "diskSpaceWarningLevelRatio": "99",
     "cleanFileForciblyEnable": "false",
-    # Undecided half messages are left alone unless a test asks for check-back (the interval is not enough: a stopping
-    # broker runs one more check); decisions are recorded at once.
+    # Recovery goes back this many files at most; the default of 10 is ten gigabytes only where files are large.
+    "commitLogRecoverMaxNum": "1000",
+    # Undecided half messages are left alone unless a test asks for check-back: a long interval is not enough, since a
+    # stopping broker runs one more check, so the messages of the tests, whose birth is years ago, count as fresh.
     "transactionCheckInterval": "3600000",
-    "transactionTimeOut": "3600000",
+    "transactionTimeOut": "1000000000000",
+    "fileReservedTime": "87600",
+    # Decisions are recorded at once.
     "transactionOpBatchInterval": "100",
 }
 
