@@ -24,8 +24,9 @@ impl SimulatedDisk {
     /// The disk after a power loss just before operation `at`, all of it durable.
     ///
     /// - What a sync covered is there.
-    /// - Each 4 KiB page that was written since holds its bytes as of any moment since then, or is torn: each of its
-    ///   512-byte sectors holds its bytes as of a moment of its own, and a write through a mapping may be there in part.
+    /// - Each 4 KiB page that was written since holds its bytes as of any moment since then, be it in the middle of a
+    ///   write through a mapping. Or it is torn: each of its 512-byte sectors holds its bytes as of a moment of its own,
+    ///   between two writes.
     /// - A name that no sync of its folder covered is there or not, each for itself. A rename is done or not done.
     /// - A file that was never synced may be shorter than it was.
     ///
@@ -101,20 +102,27 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// One of the states that a page may be in, and which part of its last change is there.
-    pub(super) fn version(&mut self, versions: &[Version]) -> (Version, Option<Cut>) {
+    /// One of the states that a page or a sector may be in.
+    pub(super) fn version(&mut self, versions: &[Version]) -> Version {
         let (oldest, newest) = (versions[0], versions[versions.len() - 1]);
         match &mut self.survival {
-            Survival::Synced => (oldest, None),
-            Survival::Written => (newest, None),
+            Survival::Synced => oldest,
+            Survival::Written => newest,
             Survival::Any(random) => {
-                let is_newest = random.chance(self.newest_percent);
-                let version = if is_newest { newest } else { *random.pick(versions) };
-                let is_partial = version.may_be_partial && random.chance(self.torn_percent / 2);
-                let cut = Cut(random.below(257));
-                (version, is_partial.then_some(cut))
+                if random.chance(self.newest_percent) {
+                    newest
+                } else {
+                    *random.pick(versions)
+                }
             }
         }
+    }
+
+    /// How much of a page's last change is there, where it is not all.
+    pub(super) fn cut(&mut self, version: Version) -> Option<Cut> {
+        let Survival::Any(random) = &mut self.survival else { return None };
+        let is_partial = version.may_be_partial && random.chance(self.torn_percent / 2);
+        is_partial.then(|| Cut(random.below(257)))
     }
 
     /// One of the sizes that a file may have, or one between them.

@@ -187,11 +187,12 @@ impl<'a> FileHistory<'a> {
             let versions = page.versions();
             if versions.len() > 1 && chooser.is_torn() {
                 for sector in (start..start + PAGE_SIZE).step_by(SECTOR_SIZE) {
-                    let (version, cut) = chooser.version(&versions);
-                    page.restore(&mut image, sector..sector + SECTOR_SIZE, version, cut);
+                    let version = chooser.version(&versions);
+                    page.restore(&mut image, sector..sector + SECTOR_SIZE, version, None);
                 }
             } else {
-                let (version, cut) = chooser.version(&versions);
+                let version = chooser.version(&versions);
+                let cut = chooser.cut(version);
                 page.restore(&mut image, start..start + PAGE_SIZE, version, cut);
             }
         }
