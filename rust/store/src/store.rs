@@ -76,6 +76,20 @@ impl Store {
                 return Err(error);
             }
         };
+        Self::start(core, Some(lock))
+    }
+
+    /// Starts the threads of a store that was opened on a simulated disk, where there is nothing to lock.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    #[cfg(feature = "simulation")]
+    pub fn start_simulated(core: StoreCore) -> Result<Self> {
+        Self::start(core, None)
+    }
+
+    fn start(core: StoreCore, lock: Option<DirectoryLock>) -> Result<Self> {
+        let folder = core.layout.root.clone();
         let shared = Arc::new(Shared { core, is_stopping: Mutex::new(false), stopping: Condvar::new() });
         let mut threads = Vec::new();
         for (name, run) in [
@@ -87,9 +101,9 @@ impl Store {
             let shared = Arc::clone(&shared);
             let work = move || shared.poison_on_panic(name, run);
             let thread = std::thread::Builder::new().name(name.to_string()).spawn(work);
-            threads.push(thread.map_err(StoreError::io("start threads for", folder))?);
+            threads.push(thread.map_err(StoreError::io("start threads for", &folder))?);
         }
-        Ok(Self { shared, threads: Mutex::new(threads), lock: Mutex::new(Some(lock)) })
+        Ok(Self { shared, threads: Mutex::new(threads), lock: Mutex::new(lock) })
     }
 
     /// Waits until the log is on disk up to `end`.

@@ -4,14 +4,16 @@
 mod crash_support;
 
 use std::path::Path;
+use std::time::Duration;
 
 use crash_support::checks;
+use crash_support::message::Message;
 use crash_support::model::Allowed;
 use crash_support::seeds;
-use crash_support::workload::{ROOT, Run, try_open};
+use crash_support::workload::{ROOT, Run, START_MS, try_open};
 use escrowmq_store::disk::DiskUsage;
 use escrowmq_store::simulation::{Fault, FaultAt, Random, Survival};
-use escrowmq_store::{FlushMode, LogOffset, Result, StoreError};
+use escrowmq_store::{FlushMode, LogOffset, Result, Store, StoreError};
 
 /// A store in sync mode with some messages, all of them acknowledged.
 fn run_with_messages(seed: u64) -> Run {
@@ -87,6 +89,26 @@ fn a_failed_sync_of_the_log_poisons_the_store_until_it_is_opened_again() {
     check_all(&mut run);
     // The kernel counts the pages of the failed sync as clean: they are on disk only if they were written again.
     lose_power_and_check(&mut run, &mut Random::new(0));
+}
+
+#[test]
+fn who_waits_for_a_sync_that_fails_is_told_that_the_store_is_poisoned() {
+    let mut run = run_with_messages(1);
+    run.kill();
+    let core = try_open(&run.disk, &run.clock, &run.options).expect("open");
+    let store = Store::start_simulated(core).expect("start");
+    run.disk.inject(Fault::io_error(FaultAt::Sync).on("commitlog").lasting());
+    let message = Message::random(&mut Random::new(1), 1, START_MS);
+    let receipts = store.append(&[message.to_new(&[])]).expect("append");
+    let end = receipts[0].end_offset();
+    assert!(is_poisoned(&store.wait_durable(end, Duration::from_secs(30))));
+    assert!(is_poisoned(&store.wait_visible(end, Duration::from_secs(30))));
+    assert!(is_poisoned(&store.append(&[message.to_new(&[])])));
+    assert!(is_poisoned(&store.close()));
+    assert!(
+        run.disk.files_under(ROOT).contains_key(&Path::new(ROOT).join("abort")),
+        "it was no orderly stop"
+    );
 }
 
 #[test]
