@@ -84,7 +84,7 @@ def test_a_foreign_file_in_the_log(closed: Path, name: str) -> None:
     ("path", "feature"),
     [
         ("batchconsumequeue/topic/0/00000000000000000000", "batch consume queues"),
-        ("compaction/position-checkpoint", "compaction topics"),
+        ("compaction/compactionLog/topic/0/00000000000000000000", "compaction topics"),
         ("consumequeue/CURRENT", "RocksDB queues"),
         ("commitlog/dledger-n0/00000000000000000000", "DLedger"),
     ],
@@ -95,6 +95,13 @@ def test_a_store_of_another_kind(closed: Path, path: str, feature: str) -> None:
     error = refused(closed, errors.UnsupportedStore)
     assert isinstance(error, errors.UnsupportedStore)
     assert error.feature == feature
+
+
+def test_what_an_apache_broker_leaves_at_every_stop_is_no_feature(closed: Path) -> None:
+    for path in ("compaction/position-checkpoint", "rocksdbstore/CURRENT", "timerwheel"):
+        (closed / path).parent.mkdir(parents=True, exist_ok=True)
+        (closed / path).write_bytes(b"{}")
+    open_small(closed).close()
 
 
 def test_a_store_that_is_open_in_this_process(folder: Path) -> None:

@@ -71,7 +71,6 @@ impl StoreLayout {
             let path = self.root.join(&entry.name);
             let feature = match entry.name.as_str() {
                 "batchconsumequeue" => "batch consume queues",
-                "compaction" => "compaction topics",
                 "consumequeue_ext" => "consume queue extensions",
                 "consumequeue_rocksdb" => "RocksDB queues",
                 name if name.starts_with("dledger") => "DLedger",
@@ -79,6 +78,12 @@ impl StoreLayout {
             };
             if entry.is_folder && has_file(disk, &path)? {
                 return refuse(path, feature);
+            }
+        }
+        // Beside these Apache keeps a `position-checkpoint`, which it writes at every orderly stop, compaction or not.
+        for folder in ["compactionLog", "compactionCq"].map(|name| self.root.join("compaction").join(name)) {
+            if has_file(disk, &folder)? {
+                return refuse(folder, "compaction topics");
             }
         }
         for entry in list_or_empty(disk, &self.consume_queues)? {

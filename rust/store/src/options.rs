@@ -113,10 +113,10 @@ impl StoreOptions {
         whole("index_entries", u64::from(self.index_entries), 2, size_max)?;
         whole("checkpoint_interval_ms", self.checkpoint_interval_ms, 1, size_max)?;
         whole("body_size_max_bytes", u64::from(self.body_size_max_bytes), 1, size_max)?;
-        whole("retention.delete_hour", u64::from(self.retention.delete_hour), 0, 23)?;
-        ratio("retention.clean_ratio", self.retention.clean_ratio)?;
-        ratio("retention.force_ratio", self.retention.force_ratio)?;
-        ratio("retention.refuse_ratio", self.retention.refuse_ratio)
+        whole("retention_hour", u64::from(self.retention.delete_hour), 0, 23)?;
+        ratio("disk_clean_ratio", self.retention.clean_ratio)?;
+        ratio("disk_force_ratio", self.retention.force_ratio)?;
+        ratio("disk_refuse_ratio", self.retention.refuse_ratio)
     }
 }
 

@@ -220,7 +220,11 @@ impl StoreCore {
         }
         self.finish()?;
         self.checkpoint_once()?;
-        self.stop_note().save(&*self.disk, &self.layout.stop, &self.layout.temporary)?;
+        match self.stop_note().save(&*self.disk, &self.layout.stop, &self.layout.temporary) {
+            // All is durable without it; the next start only takes longer.
+            Err(error) if error.is_storage_full() => tracing::warn!(%error, "no room for the stop note"),
+            result => result?,
+        }
         remove_file(&*self.disk, &self.layout.root, &self.layout.abort)
     }
 
@@ -236,6 +240,11 @@ impl StoreCore {
     /// returns false.
     pub fn listen(&self, listener: Arc<dyn ArrivalListener>) -> bool {
         self.listener.set(listener).is_ok()
+    }
+
+    /// What it was opened with. Sizes found on disk beat those in here.
+    pub fn options(&self) -> &StoreOptions {
+        &self.options
     }
 
     /// The first byte of the log that is still there.
@@ -342,10 +351,19 @@ impl StoreCore {
         begin_ms: i64,
         end_ms: i64,
     ) -> Result<Vec<StoredRecord>> {
-        let candidates = self.index.lock().find(topic, key, count_max, begin_ms, end_ms)?;
-        let records = candidates.into_iter().filter_map(|at| self.record_at(at).ok());
-        // The index knows hashes: another key, or another topic, may have the same one.
-        Ok(records.filter(|record| KeyIndex::has_key(&record.view(), topic, key)).collect())
+        let mut candidates_max = count_max;
+        loop {
+            let candidates = self.index.lock().find(topic, key, candidates_max, begin_ms, end_ms)?;
+            let has_more = candidates.len() == candidates_max;
+            let records = candidates.into_iter().filter_map(|at| self.record_at(at).ok());
+            // The index knows hashes: another key, or another topic, may have the same one.
+            let has_key = |record: &StoredRecord| KeyIndex::has_key(&record.view(), topic, key);
+            let found: Vec<_> = records.filter(has_key).take(count_max).collect();
+            if found.len() == count_max || !has_more {
+                return Ok(found);
+            }
+            candidates_max = candidates_max.saturating_mul(2);
+        }
     }
 
     /// The newest message of a topic with a unique id.

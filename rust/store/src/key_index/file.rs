@@ -37,7 +37,8 @@ pub(super) struct Wanted {
 }
 
 impl IndexFile {
-    /// Makes a file behind `previous`, durably named.
+    /// Makes a file behind `previous`, durably named. It has its header from the first moment: after a kill Apache learns
+    /// from it what the file before already holds.
     pub fn create(
         disk: &dyn Disk,
         path: &Path,
@@ -46,18 +47,19 @@ impl IndexFile {
         previous: Option<&IndexHeader>,
     ) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
+        let header = IndexHeader::after(previous);
         let file = (|| {
             disk.create_folder(folder)?;
             let temporary = temporary_folder.join("key-index");
-            disk.create(&temporary, geometry.file_size(), Allocation::OnDemand)?.sync()?;
+            let made = disk.create(&temporary, geometry.file_size(), Allocation::OnDemand)?;
+            made.write_at(0, &header.encode())?;
+            made.sync()?;
             disk.rename(&temporary, path)?;
             disk.sync_folder(folder)?;
             disk.open(path)
         })()
         .map_err(StoreError::io("create", path))?;
-        let mut created = Self::new(path, file, geometry, IndexHeader::after(previous));
-        created.is_header_written = false;
-        Ok(created)
+        Ok(Self::new(path, file, geometry, header))
     }
 
     /// Opens a file whose size is right.

@@ -7,7 +7,7 @@ use escrowmq_wire::{LogItem, RecordError};
 use super::{Files, RecoveryReport};
 use crate::commit_log::{LogPoint, Walk};
 use crate::error::{Result, StoreError};
-use crate::mapped::{Segment, SegmentChain};
+use crate::mapped::{PAGE_SIZE, Segment, SegmentChain};
 use crate::offset::LogOffset;
 use crate::stop_note::StopNote;
 
@@ -41,6 +41,7 @@ pub(crate) fn examine(
     was_killed: bool,
     note: Option<&StopNote>,
 ) -> Result<Examined> {
+    refuse_odd_size(&files.chain, configured_segment_size)?;
     refuse_foreign(&files.chain)?;
     if let Some(end) = note.filter(|_| !was_killed).and_then(|note| agreed_end(files, note)) {
         let report = RecoveryReport {
@@ -167,6 +168,17 @@ fn refuse_foreign(chain: &SegmentChain) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses files of a size that nobody configures: they lost their end, at whatever byte that was.
+fn refuse_odd_size(chain: &SegmentChain, configured: u64) -> Result<()> {
+    let found = chain.layout().segment_size_bytes;
+    match chain.first() {
+        Some(first) if found != configured && !found.is_multiple_of(PAGE_SIZE as u64) => {
+            Err(StoreError::WrongSize { path: first.path().to_path_buf(), expected: configured, found })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a lone file that lost its end: it has another size than configured, and a record reaches beyond it.
