@@ -1,8 +1,10 @@
 """The exceptions of EscrowMQ. Python owns the classes; the native module imports and raises them.
 
     EscrowError
+    ├── ConfigError              a setting that is unknown or out of range; also a ValueError
     ├── ProtocolError            bytes that are not what they claim to be; also a ValueError
     │   ├── BadFrame             a remoting frame or its header
+    │   ├── BadHeader            a field of a request that is missing or no such value
     │   ├── BadRecord            a commit-log record
     │   └── BadBody              a compressed or batch body
     └── StoreError
@@ -37,9 +39,11 @@ __all__ = [
     "BadBody",
     "BadConfig",
     "BadFrame",
+    "BadHeader",
     "BadMessage",
     "BadOption",
     "BadRecord",
+    "ConfigError",
     "Damaged",
     "DiskFull",
     "EscrowError",
@@ -74,12 +78,24 @@ class EscrowError(Exception):
         self.__dict__.update(facts)
 
 
+class ConfigError(EscrowError, ValueError):
+    """A setting that is unknown, of the wrong kind or out of range."""
+
+    key: str
+
+
 class ProtocolError(EscrowError, ValueError):
     """Bytes that are not what they claim to be."""
 
 
 class BadFrame(ProtocolError):
     """A remoting frame, or its header, that can't be read or written."""
+
+
+class BadHeader(ProtocolError):
+    """A field of a request that is missing, or that does not hold what it should."""
+
+    field: str
 
 
 class BadRecord(ProtocolError):

@@ -1,0 +1,1 @@
+"""The bodies of requests and answers, one kind per file: bytes to values and back."""

@@ -1,0 +1,64 @@
+"""The JSON that Java's fastjson writes and reads: integer keys of maps stand without quotes.
+
+    {"brokerAddrs":{0:"127.0.0.1:10911"}}
+
+Strict JSON is a part of this dialect, so whoever reads it reads both.
+"""
+
+import re
+from typing import Final, TypeVar
+
+import msgspec
+
+from escrowmq.errors import BadBody
+
+T = TypeVar("T")
+
+# A string is taken whole, so that what stands in it is never mistaken for a key.
+_STRING_OR_BARE_KEY: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|([{,]\s*+)(-?\d++)(?=\s*+:)', re.DOTALL)
+
+
+def encode(value: object) -> bytes:
+    """Writes a value as fastjson does by default."""
+    return _encode_builtin(msgspec.to_builtins(value, str_keys=False))
+
+
+def encode_strict(value: object) -> bytes:
+    """Writes a value as JSON that any parser reads."""
+    return msgspec.json.encode(value)
+
+
+def decode(data: bytes | memoryview, kind: type[T]) -> T:
+    """Reads a value, written either way.
+
+    Raises:
+        BadBody: The bytes are no JSON, or not of that kind.
+    """
+    try:
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            return msgspec.json.decode(_quote_keys(bytes(data)), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadBody(f"the body is no {kind.__name__}: {error}") from error
+
+
+def _encode_builtin(value: object) -> bytes:
+    if isinstance(value, dict):
+        return b"{%s}" % b",".join(_encode_key(key) + b":" + _encode_builtin(item) for key, item in value.items())
+    if isinstance(value, list):
+        return b"[%s]" % b",".join(map(_encode_builtin, value))
+    return msgspec.json.encode(value)
+
+
+def _encode_key(key: object) -> bytes:
+    return b"%d" % key if isinstance(key, int) else msgspec.json.encode(key)
+
+
+def _quote_keys(data: bytes) -> bytes:
+    def quoted(match: re.Match[bytes]) -> bytes:
+        return b'%s"%s"' % (match[1], match[2]) if match[2] else match[0]
+
+    return _STRING_OR_BARE_KEY.sub(quoted, data)
