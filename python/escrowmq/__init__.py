@@ -6,6 +6,9 @@ Today this is the store: a commit log with consume queues and a key index in Apa
 
 from escrowmq import errors
 from escrowmq._core import (
+    Answer,
+    ConnectionClosed,
+    ConnectionOpened,
     ExpiryReport,
     Frame,
     Message,
@@ -15,6 +18,10 @@ from escrowmq._core import (
     Receipts,
     Record,
     RecoveryReport,
+    Request,
+    Response,
+    Server,
+    ServerStatistics,
     Statistics,
     Store,
     decode_frames,
@@ -23,6 +30,9 @@ from escrowmq._core import (
 )
 
 __all__ = [
+    "Answer",
+    "ConnectionClosed",
+    "ConnectionOpened",
     "ExpiryReport",
     "Frame",
     "Message",
@@ -32,6 +42,10 @@ __all__ = [
     "Receipts",
     "Record",
     "RecoveryReport",
+    "Request",
+    "Response",
+    "Server",
+    "ServerStatistics",
     "Statistics",
     "Store",
     "decode_frames",

@@ -15,6 +15,9 @@ from typing import Literal, Self, final
 from typing_extensions import Buffer
 
 __all__ = [
+    "Answer",
+    "ConnectionClosed",
+    "ConnectionOpened",
     "ExpiryReport",
     "Frame",
     "Message",
@@ -24,6 +27,10 @@ __all__ = [
     "Receipts",
     "Record",
     "RecoveryReport",
+    "Request",
+    "Response",
+    "Server",
+    "ServerStatistics",
     "Statistics",
     "Store",
     "_measure_floor_s",
@@ -592,6 +599,335 @@ def decode_records(data: Buffer) -> list[Record]:
     Raises:
         BadRecord: Something else stands there.
     """
+
+@final
+class Request:
+    """A request of a peer. It holds the memory it was received into, and its fields are read when asked for.
+
+    Exactly one answer belongs to it, unless it is one-way; until it is answered or dropped, its bytes count as in
+    flight.
+    """
+
+    @property
+    def connection(self) -> int:
+        """The connection it came by; no number is used twice."""
+    @property
+    def peer(self) -> str:
+        """Address of the peer, as `address:port`."""
+    @property
+    def header_kind(self) -> Literal["json", "binary"]:
+        """How the header was written; the answer is written the same way."""
+    @property
+    def code(self) -> int:
+        """Request code."""
+    @property
+    def language(self) -> str:
+        """What the peer is written in."""
+    @property
+    def version(self) -> int:
+        """Ordinal of the peer's version."""
+    @property
+    def opaque(self) -> int:
+        """Its number, which the answer repeats."""
+    @property
+    def flag(self) -> int:
+        """Bit 1: one-way."""
+    @property
+    def is_one_way(self) -> bool:
+        """Whether nobody waits for an answer."""
+    @property
+    def remark(self) -> str | None:
+        """A note for people."""
+    @property
+    def ext_fields(self) -> dict[str, str]:
+        """The fields of the request; made when first asked for, and the same dictionary from then on."""
+    @property
+    def body(self) -> memoryview:
+        """The body, empty where there is none: read-only, not copied."""
+
+@final
+class Response:
+    """What a peer answered to a request that `Server.send` sent."""
+
+    @property
+    def connection(self) -> int:
+        """The connection it came by."""
+    @property
+    def peer(self) -> str:
+        """Address of the peer, as `address:port`."""
+    @property
+    def header_kind(self) -> Literal["json", "binary"]:
+        """How the header was written."""
+    @property
+    def code(self) -> int:
+        """Response code."""
+    @property
+    def language(self) -> str:
+        """What the peer is written in."""
+    @property
+    def version(self) -> int:
+        """Ordinal of the peer's version."""
+    @property
+    def opaque(self) -> int:
+        """Number of the request that it answers."""
+    @property
+    def flag(self) -> int:
+        """Bit 0: a response."""
+    @property
+    def remark(self) -> str | None:
+        """What went wrong, for people."""
+    @property
+    def ext_fields(self) -> dict[str, str]:
+        """The fields of the response; made when first asked for, and the same dictionary from then on."""
+    @property
+    def body(self) -> memoryview:
+        """The body, empty where there is none: read-only, not copied."""
+
+@final
+class ConnectionOpened:
+    """A peer connected, or a connection that `Server.connect` began is there. Comes before anything that came by it."""
+
+    @property
+    def connection(self) -> int:
+        """Its number."""
+    @property
+    def peer(self) -> str:
+        """Address of the peer, as `address:port`."""
+    @property
+    def is_outgoing(self) -> bool:
+        """Whether `Server.connect` began it."""
+
+@final
+class ConnectionClosed:
+    """A connection is gone, or could not be made. Comes after everything that came by it, and once."""
+
+    @property
+    def connection(self) -> int:
+        """Its number."""
+    @property
+    def peer(self) -> str:
+        """Address of the peer, as `address:port`."""
+    @property
+    def reason(self) -> str:
+        """Why, in one word.
+
+        `peer`, `requested`, `idle`, `slow_frame`, `slow_reader`, `bad_frame`, `tls`, `failed`, `connect_failed` or
+        `shutdown`.
+        """
+
+@final
+class Answer:
+    """What a request is answered with. Immutable."""
+
+    def __new__(
+        cls,
+        code: int,
+        remark: str | None = None,
+        *,
+        ext_fields: Mapping[str, str] | None = None,
+        body: Buffer | None = None,
+        language: str = "JAVA",
+        version: int = 513,
+    ) -> Self:
+        """Makes an answer; its number, flag and kind of header follow from the request.
+
+        Args:
+            code: Response code; 0 is success.
+            remark: What went wrong, for people.
+            ext_fields: The fields of the response.
+            body: The body; `bytes` are not copied.
+            language: What the server says it is written in; old Java clients refuse names they do not know.
+            version: Ordinal of the version that the server says it is; 513 is 5.5.0.
+        """
+
+    @property
+    def code(self) -> int:
+        """Response code."""
+    @property
+    def remark(self) -> str | None:
+        """What went wrong, for people."""
+    @property
+    def ext_fields(self) -> dict[str, str]:
+        """The fields of the response."""
+    @property
+    def body(self) -> bytes:
+        """The body."""
+    @property
+    def language(self) -> str:
+        """What the server says it is written in."""
+    @property
+    def version(self) -> int:
+        """Ordinal of the version that the server says it is."""
+
+@final
+class ServerStatistics:
+    """Numbers since the server was started, and what is there now."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def connections(self) -> int:
+        """Connections that are open."""
+    @property
+    def connections_opened(self) -> int:
+        """Connections that were opened, by peers and by us."""
+    @property
+    def connections_refused(self) -> int:
+        """Connections that were closed at once, since there were too many."""
+    @property
+    def connections_closed(self) -> dict[str, int]:
+        """Connections that were closed, by reason."""
+    @property
+    def frames_received(self) -> int:
+        """Frames that were received."""
+    @property
+    def frames_sent(self) -> int:
+        """Frames that were queued for peers."""
+    @property
+    def bytes_received(self) -> int:
+        """Bytes that were received."""
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that the system took for peers."""
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes that were received and are not answered, and answers that are not sent."""
+    @property
+    def requests_waiting(self) -> int:
+        """Requests and other events that `next_batch` has not fetched."""
+    @property
+    def requests_refused(self) -> int:
+        """Requests that were answered SYSTEM_BUSY, since the queue was full."""
+
+@final
+class Server:
+    """Listens, cuts frames and sends answers on one thread of its own that never waits for Python.
+
+    Use it as a context manager, so that it is closed in order. All methods may be called from any thread. In a process
+    that was forked off, they raise `ServerClosed`: the server stays its parent's.
+    """
+
+    @staticmethod
+    def start(
+        listen: Sequence[str],
+        *,
+        frame_size_max_bytes: int = 16_777_216,
+        connections_max: int = 16_384,
+        in_flight_max_bytes: int = 33_554_432,
+        in_flight_total_max_bytes: int = 268_435_456,
+        idle_timeout_s: float = 120.0,
+        frame_timeout_s: float = 30.0,
+        stall_timeout_s: float = 10.0,
+        connect_timeout_s: float = 3.0,
+        requests_max: int = 10_000,
+        requests_max_bytes: int = 67_108_864,
+        one_way_max: int = 10_000,
+        one_way_max_bytes: int = 67_108_864,
+    ) -> Server:
+        """Listens and begins to serve.
+
+        Args:
+            listen: Addresses as `127.0.0.1:9876` or `[::1]:9876`; port 0 means any that is free. May be empty.
+            frame_size_max_bytes: Largest frame; a peer that announces more is closed.
+            connections_max: Most connections at a time; further ones are closed at once.
+            in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
+            in_flight_total_max_bytes: The same of all connections together.
+            idle_timeout_s: How long a connection may be silent.
+            frame_timeout_s: How long a frame may take to arrive.
+            stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
+            connect_timeout_s: How long `connect` may take.
+            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY.
+            requests_max_bytes: The same in bytes.
+            one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
+            one_way_max_bytes: The same in bytes.
+
+        Raises:
+            ListenFailed: An address can't be listened on.
+            ValueError: An address is none, or limits contradict each other.
+        """
+    @property
+    def addresses(self) -> list[str]:
+        """Where it listens, in the order of `listen`, with the ports that were free."""
+    def next_batch(
+        self, *, count_max: int = 256, timeout_s: float | None = None
+    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed]:
+        """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
+
+        Empty if none came within `timeout_s`; without it, waits until one comes.
+
+        Raises:
+            ServerClosed: The server was closed and everything was fetched.
+        """
+    def fileno(self) -> int:
+        """A descriptor that is readable while events wait, for asyncio and selectors."""
+    def answer(self, answers: Sequence[tuple[Request, Answer]]) -> None:
+        """Answers requests. What belongs to closed connections and one-way requests is dropped.
+
+        Raises:
+            ValueError: A request was answered before; none of the batch is sent.
+            BadFrame: An answer holds more than its kind of header can express; none of the batch is sent.
+            ServerClosed: The server was closed.
+        """
+    def send(
+        self,
+        connection: int,
+        code: int,
+        *,
+        ext_fields: Mapping[str, str] | None = None,
+        body: Buffer | None = None,
+        one_way: bool = True,
+        opaque: int | None = None,
+        remark: str | None = None,
+        header_kind: Literal["json", "binary"] = "json",
+        language: str = "JAVA",
+        version: int = 513,
+    ) -> int:
+        """Sends a request to a peer, and returns its number, which the peer's `Response` repeats.
+
+        To a connection that is gone nothing is sent: its `ConnectionClosed` was fetched or waits to be.
+
+        Args:
+            connection: The connection to send it by; one that is being made sends it when it is there.
+            code: Request code.
+            ext_fields: The fields of the request.
+            body: The body; `bytes` are not copied.
+            one_way: Whether no response is wanted.
+            opaque: Its number; the next one of this server, unless given.
+            remark: A note for people.
+            header_kind: How to write the header.
+            language: What the sender says it is written in.
+            version: Ordinal of the version that the sender says it is.
+
+        Raises:
+            BadFrame: The header holds more than its kind can express.
+            ServerClosed: The server was closed.
+        """
+    def connect(self, address: str) -> int:
+        """Begins a connection to `address:port` and returns its number.
+
+        `ConnectionOpened` follows, or `ConnectionClosed` with the reason `connect_failed`.
+
+        Raises:
+            ValueError: The address is none. Names are not looked up.
+            ServerClosed: The server was closed.
+        """
+    def close_connection(self, connection: int) -> None:
+        """Closes a connection when what is queued for it is sent. Nothing happens if it is gone."""
+    def statistics(self) -> ServerStatistics:
+        """Numbers since the start."""
+    def close(self, *, timeout_s: float = 3.0) -> None:
+        """Closes in order: no more connections and requests, queued answers are sent, then everything is closed.
+
+        Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
+        """
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
 
 def _measure_floor_s(bodies: Sequence[bytes], rounds: int) -> float:
     """Seconds that one copy and one CRC-32 of the bodies take, `rounds` times: the yardstick of bench/python."""

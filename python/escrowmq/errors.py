@@ -7,6 +7,9 @@
     │   ├── BadHeader            a field of a request that is missing or no such value
     │   ├── BadRecord            a commit-log record
     │   └── BadBody              a compressed or batch body
+    ├── TransportError
+    │   ├── ListenFailed         an address can't be listened on; also an OSError                   retriable
+    │   └── ServerClosed         the server was closed, or is the parent process's
     └── StoreError
         ├── StoreInUse           another process, or another Store of this one, has the folder      retriable
         ├── StoreClosed          the store was closed, or is the parent process's
@@ -49,6 +52,7 @@ __all__ = [
     "EscrowError",
     "ForeignFile",
     "IoFailure",
+    "ListenFailed",
     "MissingFile",
     "NoRecord",
     "NotALog",
@@ -58,10 +62,12 @@ __all__ = [
     "QueueConflict",
     "QueueGap",
     "QueueName",
+    "ServerClosed",
     "StoreClosed",
     "StoreError",
     "StoreInUse",
     "StorePoisoned",
+    "TransportError",
     "UnsupportedStore",
     "WrongSize",
 ]
@@ -104,6 +110,22 @@ class BadRecord(ProtocolError):
 
 class BadBody(ProtocolError):
     """A compressed or batch body that can't be read."""
+
+
+class TransportError(EscrowError):
+    """A server could not do what it was asked."""
+
+
+class ListenFailed(TransportError, OSError):
+    """An address can't be listened on: it is in use, is not this machine's, or may not be used."""
+
+    retriable = True
+    address: str
+    system_error: int | None
+
+
+class ServerClosed(TransportError):
+    """The server was closed, or belongs to the process that this one was forked from."""
 
 
 class StoreError(EscrowError):

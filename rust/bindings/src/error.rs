@@ -4,8 +4,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use escrowmq_lanes::LaneError;
+use escrowmq_net::NetError;
 use escrowmq_store::{BadMessage, StoreError};
 use escrowmq_wire::{RecordError, SysFlag, WireError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -32,6 +35,31 @@ pub fn record_error(error: RecordError) -> PyErr {
 /// What the store could not do.
 pub fn store_error(error: StoreError) -> PyErr {
     raise(class_of(&error), &error.to_string(), |facts| add_facts(facts, &error))
+}
+
+/// What a server could not do.
+pub fn server_error(error: LaneError) -> PyErr {
+    match &error {
+        LaneError::Net(NetError::Closed) => server_closed(),
+        LaneError::Net(NetError::Listen { address, source }) => {
+            let system_error = source.raw_os_error();
+            raise("ListenFailed", &error.to_string(), |facts| {
+                facts.set_item("address", address.to_string())?;
+                facts.set_item("system_error", system_error)
+            })
+        }
+        LaneError::Wire(_) => raise("BadFrame", &error.to_string(), |_| Ok(())),
+        LaneError::AnsweredBefore { .. } | LaneError::Net(NetError::LimitTooSmall { .. }) => {
+            PyValueError::new_err(error.to_string())
+        }
+        // The enums may grow; what has no class of its own is still a transport error.
+        _ => raise("TransportError", &error.to_string(), |_| Ok(())),
+    }
+}
+
+/// A server that was closed, or is the parent process's.
+pub fn server_closed() -> PyErr {
+    raise("ServerClosed", "the server is closed", |_| Ok(()))
 }
 
 fn raise(class: &str, message: &str, add_facts: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) -> PyErr {

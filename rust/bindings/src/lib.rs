@@ -1,8 +1,9 @@
-//! The native module `escrowmq._core`: what it exports, and nothing else. Each file carries one part of the store or
-//! the wire formats over to Python; whatever decides anything lives in `escrowmq-store` or `escrowmq-wire`.
+//! The native module `escrowmq._core`: what it exports, and nothing else. Each file carries one part of the store,
+//! the wire formats or the server over to Python; whatever decides anything lives in the crates of those.
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
+mod answer;
 mod buffer;
 mod error;
 mod floor;
@@ -13,12 +14,16 @@ mod queue_iterator;
 mod receipt;
 mod record;
 mod report;
+mod server;
+mod server_event;
 mod store;
 mod wire;
 
 /// The native module.
 #[pyo3::pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::answer::Answer;
     #[pymodule_export]
     use crate::floor::measure_floor_s;
     #[pymodule_export]
@@ -33,6 +38,10 @@ mod _core {
     use crate::record::Record;
     #[pymodule_export]
     use crate::report::{ExpiryReport, QueueStatus, RecoveryReport, Statistics};
+    #[pymodule_export]
+    use crate::server::{Server, ServerStatistics};
+    #[pymodule_export]
+    use crate::server_event::{ConnectionClosed, ConnectionOpened, Request, Response};
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]

@@ -1,26 +1,23 @@
-//! Which process a store belongs to. `fork` shares the mapped log and copies the rest, but not the threads: an append in
-//! the child would take an offset that the parent gives out too, and closing would join threads that are not there.
-//! Python forks where it likes, so this is ours to refuse.
+//! Which process a store or a server belongs to. `fork` copies its memory but not its threads: in the child it must neither
+//! be used nor closed, or the child would end what is its parent's. Python forks where it likes, so this is ours.
 
 use std::process;
 
-use escrowmq_store::{Store, StoreError};
-
-/// An open store, for the process that opened it.
-pub struct Owned {
+/// Something with threads, for the process that started them.
+pub struct Owned<T> {
     /// `None` only while it is dropped.
-    store: Option<Store>,
+    value: Option<T>,
     process_id: u32,
 }
 
-impl Owned {
-    pub fn new(store: Store) -> Self {
-        Self { store: Some(store), process_id: process::id() }
+impl<T> Owned<T> {
+    pub fn new(value: T) -> Self {
+        Self { value: Some(value), process_id: process::id() }
     }
 
-    /// The store, in the process that opened it.
-    pub fn get(&self) -> Result<&Store, StoreError> {
-        self.store.as_ref().filter(|_| self.is_mine()).ok_or(StoreError::Closed)
+    /// The value, in the process that made it.
+    pub fn get(&self) -> Option<&T> {
+        self.value.as_ref().filter(|_| self.is_mine())
     }
 
     fn is_mine(&self) -> bool {
@@ -28,10 +25,10 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         if !self.is_mine() {
-            std::mem::forget(self.store.take());
+            std::mem::forget(self.value.take());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use escrowmq_store::{QueueOffset, StoreError, StoredRecord};
+use escrowmq_store::{QueueOffset, Store, StoreError, StoredRecord};
 use pyo3::prelude::*;
 
 use crate::error::store_error;
@@ -13,7 +13,7 @@ use crate::record::Record;
 /// Iterates over a queue up to its end at the time it gets there.
 #[pyclass(module = "escrowmq._core")]
 pub struct QueueIterator {
-    pub store: Arc<Owned>,
+    pub store: Arc<Owned<Store>>,
     pub topic: String,
     pub queue_id: u32,
     pub next: QueueOffset,
@@ -40,7 +40,7 @@ impl QueueIterator {
 
 impl QueueIterator {
     fn read_batch(&self) -> Result<VecDeque<StoredRecord>, StoreError> {
-        let store = self.store.get()?;
+        let store = self.store.get().ok_or(StoreError::Closed)?;
         let Some(queue) = store.queue(&self.topic, self.queue_id) else { return Ok(VecDeque::new()) };
         // What has expired is not waited for.
         let from = self.next.max(queue.min_offset());

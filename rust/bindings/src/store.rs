@@ -24,7 +24,7 @@ use crate::report::{ExpiryReport, QueueStatus, RecoveryReport, Statistics};
 /// A commit log with its queues and key index, open in this process alone.
 #[pyclass(frozen, module = "escrowmq._core")]
 pub struct Store {
-    store: Arc<Owned>,
+    store: Arc<Owned<RustStore>>,
     folder: PathBuf,
 }
 
@@ -258,7 +258,7 @@ impl Store {
     }
 
     fn get(&self) -> PyResult<&RustStore> {
-        self.store.get().map_err(store_error)
+        self.store.get().ok_or(StoreError::Closed).map_err(store_error)
     }
 }
 

@@ -1,0 +1,117 @@
+//! What Python fetches from the lane.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use escrowmq_net::{CloseReason, Command, Peer, Remote, in_flight_size};
+use escrowmq_wire::{Frame, HeaderKind, Language, RemotingHeader, WireError};
+
+/// Something that happened on a connection.
+#[derive(Debug)]
+pub enum Event {
+    /// A connection is there.
+    Opened(Peer),
+    /// A request came.
+    Request(Request),
+    /// A response to a request of ours came.
+    Response(Received),
+    /// A connection is gone, or could not be made.
+    Closed(Peer, CloseReason),
+}
+
+/// A frame of a peer with the numbers of its header. Texts are decoded when asked for.
+#[derive(Debug)]
+pub struct Received {
+    /// Who sent it.
+    pub peer: Peer,
+    /// The frame; it shares the memory it was received into.
+    pub frame: Frame,
+    /// Request or response code.
+    pub code: i32,
+    /// What the peer is written in.
+    pub language: Language,
+    /// Ordinal of the peer's version.
+    pub version: i32,
+    /// Number of the request.
+    pub opaque: i32,
+    /// Bit 0: response. Bit 1: one-way.
+    pub flag: i32,
+}
+
+impl Received {
+    /// Decodes a frame far enough to know what it is.
+    ///
+    /// # Errors
+    /// [`WireError`]: its header can't be read.
+    pub fn decode(peer: Peer, frame: Frame) -> Result<Self, WireError> {
+        let RemotingHeader { code, language, version, opaque, flag, .. } = frame.decode_header()?;
+        Ok(Self { peer, frame, code, language, version, opaque, flag })
+    }
+
+    /// Whether it answers a request.
+    #[must_use]
+    pub fn is_response(&self) -> bool {
+        self.header_flags().is_response()
+    }
+
+    /// Whether no answer may be sent.
+    #[must_use]
+    pub fn is_one_way(&self) -> bool {
+        self.header_flags().is_one_way()
+    }
+
+    /// How its header is written.
+    #[must_use]
+    pub fn header_kind(&self) -> HeaderKind {
+        self.frame.kind
+    }
+
+    /// What it counts for while it is in flight.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        in_flight_size(&self.frame)
+    }
+
+    fn header_flags(&self) -> RemotingHeader<'static> {
+        RemotingHeader { flag: self.flag, ..RemotingHeader::default() }
+    }
+}
+
+/// A request. Dropped without an answer, it is no longer in flight, and its peer waits in vain.
+#[derive(Debug)]
+pub struct Request {
+    received: Received,
+    remote: Remote,
+    is_settled: AtomicBool,
+}
+
+impl Request {
+    pub(crate) fn new(received: Received, remote: Remote) -> Self {
+        Self { received, remote, is_settled: AtomicBool::new(false) }
+    }
+
+    /// The frame.
+    #[must_use]
+    pub fn received(&self) -> &Received {
+        &self.received
+    }
+
+    /// Marks it as no longer in flight; false if it was marked before.
+    pub(crate) fn settle(&self) -> bool {
+        !self.is_settled.swap(true, Ordering::AcqRel)
+    }
+
+    /// Takes the mark back: its answer was not sent after all.
+    pub(crate) fn unsettle(&self) {
+        self.is_settled.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if self.settle() {
+            let (connection, size) = (self.received.peer.connection, self.received.size());
+            // A server that is closed counts nothing any more.
+            let _ = self.remote.submit([Command::Settle { connection, size }]);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The end of the lane on the epoll thread: takes what happens, and refuses what is too much.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use escrowmq_net::{CloseReason, ConnectionId, Handler, Outbox, Peer, Remote};
+use escrowmq_wire::Frame;
+use foldhash::fast::RandomState;
+
+use crate::answer::Answer;
+use crate::event::{Event, Received, Request};
+use crate::queue::LaneQueue;
+
+/// Compat: Java clients try another broker on this code.
+const SYSTEM_BUSY: i32 = 2;
+
+/// Most openings and closings that wait. Peers that come and go faster than Python looks are closed unseen.
+const CONNECTION_EVENTS_MAX: usize = 65_536;
+
+/// Hands everything to Python.
+#[derive(Debug)]
+pub struct PythonLane {
+    queue: Arc<LaneQueue>,
+    remote: Remote,
+    /// Connections that Python was never told of.
+    unseen: HashSet<ConnectionId, RandomState>,
+}
+
+impl PythonLane {
+    /// The lane's end on the epoll thread. The other one is a [`crate::LaneEnd`] with the same queue.
+    #[must_use]
+    pub fn new(queue: Arc<LaneQueue>, remote: Remote) -> Self {
+        Self { queue, remote, unseen: HashSet::default() }
+    }
+
+    fn one_way(&mut self, outbox: &mut Outbox, connection: ConnectionId, event: Event) {
+        let mut line = self.queue.lock();
+        self.queue.push(&mut line, event);
+        if self.queue.is_one_way_full(&line) {
+            outbox.pause(connection);
+            line.paused.push(connection);
+        }
+    }
+
+    fn two_way(&mut self, outbox: &mut Outbox, received: Received) {
+        let mut line = self.queue.lock();
+        if self.queue.is_full(&line) {
+            line.refused += 1;
+            let waiting = line.two_way.count;
+            drop(line);
+            refuse(outbox, &received, waiting);
+        } else {
+            let request = Request::new(received, self.remote.clone());
+            self.queue.push(&mut line, Event::Request(request));
+        }
+    }
+}
+
+impl Handler for PythonLane {
+    fn opened(&mut self, outbox: &mut Outbox, peer: Peer) {
+        let mut line = self.queue.lock();
+        if line.connection_events.count >= CONNECTION_EVENTS_MAX {
+            drop(line);
+            self.unseen.insert(peer.connection);
+            outbox.abort(peer.connection, CloseReason::Requested);
+        } else {
+            self.queue.push(&mut line, Event::Opened(peer));
+        }
+    }
+
+    fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
+        let received = match Received::decode(peer, frame) {
+            Ok(received) => received,
+            Err(error) => {
+                tracing::info!(peer = %peer.address, %error, "closing a connection with a bad header");
+                return outbox.abort(peer.connection, CloseReason::BadFrame(error));
+            }
+        };
+        if received.is_response() {
+            self.one_way(outbox, peer.connection, Event::Response(received));
+        } else if received.is_one_way() {
+            let request = Request::new(received, self.remote.clone());
+            self.one_way(outbox, peer.connection, Event::Request(request));
+        } else {
+            self.two_way(outbox, received);
+        }
+    }
+
+    fn closed(&mut self, _outbox: &mut Outbox, peer: Peer, reason: CloseReason) {
+        if !self.unseen.remove(&peer.connection) {
+            self.queue.push(&mut self.queue.lock(), Event::Closed(peer, reason));
+        }
+    }
+
+    fn woken(&mut self, _outbox: &mut Outbox) {}
+}
+
+impl Drop for PythonLane {
+    fn drop(&mut self) {
+        // The thread has ended, in whatever way: nobody may wait for more.
+        self.queue.end();
+    }
+}
+
+fn refuse(outbox: &mut Outbox, received: &Received, waiting: usize) {
+    let (connection, size) = (received.peer.connection, received.size());
+    let answer = Answer::remark(SYSTEM_BUSY, format!("system busy, {waiting} requests wait"));
+    match answer.encode(received) {
+        Ok(chunks) => {
+            outbox.send(connection, chunks, size);
+        }
+        Err(error) => outbox.abort(connection, CloseReason::BadFrame(error)),
+    }
+}

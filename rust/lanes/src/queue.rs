@@ -1,0 +1,204 @@
+//! The queue between the epoll thread and Python's threads: one line, so that order holds, and limits by kind.
+//!
+//! The eventfd is readable exactly while something can be fetched or the lane has ended; both change under one lock.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use escrowmq_net::ConnectionId;
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::error::LaneError;
+use crate::event::Event;
+
+/// How much may wait for Python.
+#[derive(Debug, Clone, Copy)]
+pub struct LaneLimits {
+    /// Most requests that want an answer.
+    pub requests_max: usize,
+    /// Most bytes of them.
+    pub requests_max_bytes: usize,
+    /// Most one-way requests and responses.
+    pub one_way_max: usize,
+    /// Most bytes of them.
+    pub one_way_max_bytes: usize,
+}
+
+impl Default for LaneLimits {
+    fn default() -> Self {
+        Self {
+            requests_max: 10_000,
+            requests_max_bytes: 64 * 1024 * 1024,
+            one_way_max: 10_000,
+            one_way_max_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Any number but zero will do, and this is a small one in either byte order.
+const WAKE_COUNT: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 0];
+
+/// Which limit an event counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Wants an answer, so it can be refused.
+    TwoWay,
+    /// Wants none, so its connection has to wait.
+    OneWay,
+    /// An opening or closing.
+    Connection,
+}
+
+impl Class {
+    pub fn of(event: &Event) -> Self {
+        match event {
+            Event::Request(request) if !request.received().is_one_way() => Self::TwoWay,
+            Event::Request(_) | Event::Response(_) => Self::OneWay,
+            Event::Opened(_) | Event::Closed(..) => Self::Connection,
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Load {
+    pub count: usize,
+    pub size: usize,
+}
+
+impl Load {
+    fn add(&mut self, size: usize) {
+        self.count += 1;
+        self.size += size;
+    }
+
+    fn subtract(&mut self, size: usize) {
+        self.count -= 1;
+        self.size -= size;
+    }
+
+    fn reaches(self, count_max: usize, size_max: usize) -> bool {
+        self.count >= count_max || self.size >= size_max
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Line {
+    events: VecDeque<Event>,
+    pub two_way: Load,
+    pub one_way: Load,
+    pub connection_events: Load,
+    /// Connections that are not read until fewer one-way requests wait.
+    pub paused: Vec<ConnectionId>,
+    pub refused: u64,
+    pub is_ended: bool,
+}
+
+impl Line {
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    fn load(&mut self, class: Class) -> &mut Load {
+        match class {
+            Class::TwoWay => &mut self.two_way,
+            Class::OneWay => &mut self.one_way,
+            Class::Connection => &mut self.connection_events,
+        }
+    }
+}
+
+/// What waits for Python, between the two ends of a lane.
+#[derive(Debug)]
+pub struct LaneQueue {
+    line: Mutex<Line>,
+    limits: LaneLimits,
+    pub(crate) event_fd: OwnedFd,
+}
+
+impl LaneQueue {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// [`LaneError::System`] where the system refuses an eventfd.
+    pub fn new(limits: LaneLimits) -> Result<Self, LaneError> {
+        let event_fd = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(|error| LaneError::System { action: "create an eventfd", source: error.into() })?;
+        Ok(Self { line: Mutex::default(), limits, event_fd })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock()
+    }
+
+    /// Whether a request that wants an answer has to be refused.
+    pub(crate) fn is_full(&self, line: &Line) -> bool {
+        line.two_way.reaches(self.limits.requests_max, self.limits.requests_max_bytes)
+    }
+
+    /// Whether connections with one-way requests have to wait.
+    pub(crate) fn is_one_way_full(&self, line: &Line) -> bool {
+        line.one_way.reaches(self.limits.one_way_max, self.limits.one_way_max_bytes)
+    }
+
+    /// Whether they need not wait any more: half of it is free.
+    pub(crate) fn is_one_way_free(&self, line: &Line) -> bool {
+        !line
+            .one_way
+            .reaches((self.limits.one_way_max / 2).max(1), (self.limits.one_way_max_bytes / 2).max(1))
+    }
+
+    pub(crate) fn push(&self, line: &mut Line, event: Event) {
+        line.load(Class::of(&event)).add(size_of_event(&event));
+        if line.is_empty() && !line.is_ended {
+            self.set_readable();
+        }
+        line.events.push_back(event);
+    }
+
+    pub(crate) fn pop(&self, line: &mut Line) -> Option<Event> {
+        let event = line.events.pop_front()?;
+        line.load(Class::of(&event)).subtract(size_of_event(&event));
+        if line.is_empty() {
+            // A burst must not leave its room behind.
+            line.events.shrink_to(1024);
+            if !line.is_ended {
+                self.set_unreadable();
+            }
+        }
+        Some(event)
+    }
+
+    /// Ends the lane: what waits can still be fetched, nothing more comes.
+    pub(crate) fn end(&self) {
+        let mut line = self.line.lock();
+        if !line.is_ended {
+            line.is_ended = true;
+            self.set_readable();
+        }
+    }
+
+    fn set_readable(&self) {
+        if let Err(error) = rustix::io::write(&self.event_fd, &WAKE_COUNT) {
+            tracing::error!(%error, "Python can't be woken");
+        }
+    }
+
+    fn set_unreadable(&self) {
+        let mut count = [0; 8];
+        // It may have been read by someone who was given the number; then there is nothing to do.
+        let _ = rustix::io::read(&self.event_fd, &mut count);
+    }
+}
+
+fn size_of_event(event: &Event) -> usize {
+    match event {
+        Event::Request(request) => request.received().size(),
+        Event::Response(received) => received.size(),
+        Event::Opened(_) | Event::Closed(..) => 0,
+    }
+}
