@@ -16,6 +16,7 @@ from typing_extensions import Buffer
 
 __all__ = [
     "Answer",
+    "ConfigFile",
     "ConnectionClosed",
     "ConnectionOpened",
     "ExpiryReport",
@@ -524,6 +525,35 @@ class Store:
         traceback: TracebackType | None,
         /,
     ) -> None: ...
+
+@final
+class ConfigFile:
+    """A file of JSON in a store's folder, as RocketMQ keeps them: the version before it stays beside it as `.bak`."""
+
+    def __new__(cls, store: str | PathLike[str], name: str) -> Self:
+        """The file `name` of the store in the folder `store`. It need not exist, and is not looked at.
+
+        Raises:
+            ValueError: The name is not that of a file.
+        """
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+    def load(self) -> str | None:
+        """The text in strict JSON, whatever dialect the file has; `None` where there is none.
+
+        Where the file is missing, empty or broken, its backup stands in.
+
+        Raises:
+            BadConfig: Something is there, and it is no JSON.
+        """
+    def save(self, text: str, /) -> None:
+        """Replaces the text, durably; what was there becomes the backup. The store has to be open.
+
+        Raises:
+            BadConfig: The text is no JSON. The old text is still there.
+        """
 
 @final
 class Frame:

@@ -5,6 +5,7 @@
 
 mod answer;
 mod buffer;
+mod config_file;
 mod error;
 mod floor;
 mod frame;
@@ -24,6 +25,8 @@ mod wire;
 mod _core {
     #[pymodule_export]
     use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::config_file::ConfigFile;
     #[pymodule_export]
     use crate::floor::measure_floor_s;
     #[pymodule_export]
