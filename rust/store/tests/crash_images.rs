@@ -5,10 +5,12 @@
 mod crash_support;
 
 use crash_support::checks::{self, assert_same_folder, folder};
+use crash_support::message::Message;
 use crash_support::model::Allowed;
 use crash_support::seeds;
-use crash_support::workload::{Run, open};
+use crash_support::workload::{Run, START_MS, open};
 use escrowmq_store::simulation::{Random, SimulatedDisk, Survival};
+use escrowmq_wire::SysFlag;
 
 #[test]
 fn acknowledged_messages_survive_a_power_loss_at_any_moment() {
@@ -26,6 +28,30 @@ fn acknowledged_messages_survive_a_power_loss_at_any_moment() {
         let allowed = Allowed { acknowledged: run.store().log_end().0, start_max: run.store().log_start().0 };
         run.check_contents(allowed);
     });
+}
+
+/// Goal: of queues that someone removed none stays away, be its messages ever so old. Method: a queue whose only message
+/// is older than all that a start looks at, removed after an orderly stop.
+#[test]
+fn a_queue_that_is_removed_after_an_orderly_stop_comes_back() {
+    let mut random = Random::new(0);
+    let mut run = Run::new(random.fork());
+    let message = |random: &mut Random, topic: &str| Message {
+        topic: topic.to_string(),
+        sys_flag: SysFlag(0),
+        ..Message::random(random, 0, START_MS)
+    };
+    let old = Message { queue_id: 0, ..message(&mut random, "old") };
+    run.append_all(vec![old]).unwrap_or_else(|error| panic!("{error}"));
+    for _ in 0..200 {
+        run.clock.advance(10_000);
+        let new = message(&mut random, "new");
+        run.append_all(vec![new]).unwrap_or_else(|error| panic!("{error}"));
+    }
+    run.store().close().unwrap_or_else(|error| panic!("{error}"));
+    checks::remove_folder(&run.disk, "consumequeue/old/0");
+    run.kill_and_reopen().unwrap_or_else(|error| panic!("{error}"));
+    run.check_contents(Allowed { acknowledged: run.store().log_end().0, start_max: 0 });
 }
 
 /// Loses power, recovers, checks everything, and leaves the recovered store running.

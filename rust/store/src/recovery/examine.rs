@@ -52,13 +52,29 @@ pub(crate) fn examine(
         };
         return Ok(Examined { end, durable_before: end.offset, is_orderly: true, was_killed, report });
     }
-    scan(files, configured_segment_size, was_killed)
+    // A queue that is shorter than it was: someone removed its files, which may hold entries of the oldest records.
+    let lacks_entries = note.is_some_and(|note| note.queues.iter().any(|queue| is_short(files, queue)));
+    scan(files, configured_segment_size, was_killed, lacks_entries)
 }
 
-/// Walks the log from a point before which it is surely durable to the first record that is not whole.
-fn scan(files: &Files, configured_segment_size: u64, was_killed: bool) -> Result<Examined> {
+/// Whether a queue ends before the offset that a stop note has for it.
+fn is_short(files: &Files, (topic, queue_id, end): &(String, u32, u64)) -> bool {
+    files.queues.get(topic, *queue_id).is_none_or(|queue| queue.max_offset().0 < *end)
+}
+
+/// Walks the log from a point before which it is surely durable, and in the queues unless they lack entries, to the
+/// first record that is not whole.
+fn scan(
+    files: &Files,
+    configured_segment_size: u64,
+    was_killed: bool,
+    lacks_entries: bool,
+) -> Result<Examined> {
     let times = files.checkpoint.times();
-    let sure_ms = times.log_ms.min(times.queues_ms).saturating_sub(CHECKPOINT_SLACK_MS);
+    let sure_ms = match times.log_ms.min(times.queues_ms).saturating_sub(CHECKPOINT_SLACK_MS) {
+        _ if lacks_entries => i64::MIN,
+        sure_ms => sure_ms,
+    };
     let from = segment_before(&files.chain, sure_ms).map_or(0, |segment| segment.start());
     let mut end = LogPoint { offset: LogOffset(from), ..LogPoint::default() };
     let mut report = RecoveryReport { checked_from: end.offset, ..RecoveryReport::default() };

@@ -216,7 +216,7 @@ pub fn remove_folder(disk: &SimulatedDisk, name: &str) {
     let path = Path::new(ROOT).join(name);
     remove_below(disk, &path);
     disk.remove(&path).expect("it is empty");
-    disk.sync_folder(Path::new(ROOT)).expect("it is there");
+    disk.sync_folder(path.parent().expect("it is below the root")).expect("it is there");
 }
 
 fn remove_below(disk: &SimulatedDisk, folder: &Path) {

@@ -123,7 +123,7 @@ impl Run {
         result
     }
 
-    /// Appends some messages, all of one call.
+    /// Appends some random messages, all of one call.
     pub fn append(&mut self) -> Result<()> {
         let count = *self.random.pick(&[1, 1, 1, 2, 3, 8]);
         let mut messages = Vec::new();
@@ -131,6 +131,11 @@ impl Run {
             self.messages_made += 1;
             messages.push(Message::random(&mut self.random, self.messages_made, self.clock.now_ms()));
         }
+        self.append_all(messages)
+    }
+
+    /// Appends these messages, all of one call.
+    pub fn append_all(&mut self, messages: Vec<Message>) -> Result<()> {
         let properties: Vec<Vec<u8>> = messages.iter().map(Message::properties).collect();
         let new: Vec<_> =
             messages.iter().zip(&properties).map(|(message, text)| message.to_new(text)).collect();
