@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use crate::offset::LogOffset;
 
 /// A queue that has grown.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arrival {
     /// Its topic.
     pub topic: Box<str>,

@@ -56,12 +56,20 @@ impl Receipt {
 }
 
 impl<'a> NewMessage<'a> {
-    /// Checks everything that does not depend on the log's state.
-    pub(crate) fn validate(&self, body_size_max: usize, properties_room: usize) -> Result<(), BadMessage> {
+    /// Checks the name of the topic.
+    pub(crate) fn check_topic(&self) -> Result<(), BadMessage> {
+        check_topic_name(self.topic).map_err(|problem| TopicProblem(problem.to_string()).into())
+    }
+
+    /// Checks everything else that does not depend on the log's state.
+    pub(crate) fn check_values(
+        &self,
+        body_size_max: usize,
+        properties_room: usize,
+    ) -> Result<(), BadMessage> {
         if self.queue_id < 0 {
             return Err(BadMessage::Queue { found: i64::from(self.queue_id), limit: i64::from(i32::MAX) });
         }
-        check_topic_name(self.topic).map_err(|problem| TopicProblem(problem.to_string()))?;
         if self.body.len() > body_size_max {
             return Err(BadMessage::Body { found: self.body.len(), limit: body_size_max });
         }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::message::Receipt;
 use crate::offset::LogOffset;
 use crate::store_core::StoreCore;
 
@@ -39,29 +38,20 @@ pub struct Statistics {
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    messages: AtomicU64,
-    bytes: AtomicU64,
-    batches: AtomicU64,
     flushes: AtomicU64,
 }
 
 impl Counters {
-    pub fn count_append(&self, receipts: &[Receipt]) {
-        let bytes = receipts.iter().map(|receipt| u64::from(receipt.size_bytes)).sum();
-        self.messages.fetch_add(receipts.len() as u64, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.batches.fetch_add(1, Ordering::Relaxed);
-    }
-
     pub fn count_flush(&self) {
         self.flushes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn snapshot(&self, core: &StoreCore) -> Statistics {
+        let appended = core.log.counts();
         Statistics {
-            messages_appended: self.messages.load(Ordering::Relaxed),
-            bytes_appended: self.bytes.load(Ordering::Relaxed),
-            batches_appended: self.batches.load(Ordering::Relaxed),
+            messages_appended: appended.messages,
+            bytes_appended: appended.bytes,
+            batches_appended: appended.batches,
             flushes: self.flushes.load(Ordering::Relaxed),
             log_start: core.log_start(),
             log_end: core.log_end(),

@@ -130,16 +130,25 @@ impl StoreCore {
     /// [`StoreError::BadMessage`], [`StoreError::DiskFull`], [`StoreError::Poisoned`], [`StoreError::Closed`],
     /// [`StoreError::Io`] where a segment can't be had. Nothing is appended then.
     pub fn append(&self, messages: &[NewMessage<'_>]) -> Result<Vec<Receipt>> {
-        if let Some(used_ratio) = self.expiry.full_ratio() {
-            return Err(StoreError::DiskFull {
-                path: self.layout.root.clone(),
-                used_percent: percent(used_ratio),
-                refuse_percent: percent(self.options.retention.refuse_ratio),
-            });
-        }
-        let receipts = self.log.append(messages, self.clock.now_ms())?;
-        self.counters.count_append(&receipts);
+        self.refuse_on_full_disk()?;
+        let mut receipts = Vec::with_capacity(messages.len());
+        self.log.append(messages, self.clock.now_ms(), |receipt| receipts.push(receipt))?;
         Ok(receipts)
+    }
+
+    /// Appends one message. As [`append`](Self::append).
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    ///
+    /// # Panics
+    /// Never: a message that was appended has a receipt.
+    pub fn append_one(&self, message: &NewMessage<'_>) -> Result<Receipt> {
+        self.refuse_on_full_disk()?;
+        let mut receipt = None;
+        let message = std::slice::from_ref(message);
+        self.log.append(message, self.clock.now_ms(), |one| receipt = Some(one))?;
+        Ok(receipt.expect("one receipt for one message"))
     }
 
     /// Makes durable what is written, and returns how far that is.
@@ -426,6 +435,17 @@ impl StoreCore {
     fn sync_index(&self) -> Result<()> {
         let written = self.index.lock().write_out()?;
         written.sync()
+    }
+
+    fn refuse_on_full_disk(&self) -> Result<()> {
+        match self.expiry.full_ratio() {
+            None => Ok(()),
+            Some(used_ratio) => Err(StoreError::DiskFull {
+                path: self.layout.root.clone(),
+                used_percent: percent(used_ratio),
+                refuse_percent: percent(self.options.retention.refuse_ratio),
+            }),
+        }
     }
 
     /// A full disk passes; any other failure of a write or sync leaves the files in a state nobody knows.

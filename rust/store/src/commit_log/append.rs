@@ -1,7 +1,6 @@
 //! Appending: one lock, one pass. Everything that can fail (a bad message, no room for a segment) fails before the
 //! first byte is written, so a batch is in the log whole or not at all.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use escrowmq_wire::{BLANK_SIZE_MIN, RECORD_CRC_SIZE, Record, encode_blank_into, strip_record_crc};
@@ -22,6 +21,15 @@ pub(super) struct Appender {
     last_timestamp_ms: i64,
     last_record: Option<LogOffset>,
     is_closed: bool,
+    counts: AppendCounts,
+}
+
+/// What was appended since the log was opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AppendCounts {
+    pub messages: u64,
+    pub bytes: u64,
+    pub batches: u64,
 }
 
 impl Appender {
@@ -38,6 +46,7 @@ impl Appender {
             last_timestamp_ms: end.timestamp_ms,
             last_record: end.record,
             is_closed: false,
+            counts: AppendCounts::default(),
         }
     }
 
@@ -73,36 +82,34 @@ impl Appender {
     }
 }
 
-/// A message that can be appended: what its record will hold and take.
-#[derive(Debug)]
-struct Checked<'a> {
-    properties: Cow<'a, [u8]>,
-    size: usize,
-}
-
 impl CommitLog {
-    /// Appends all messages or none.
+    /// Appends all messages or none, and gives each one's receipt to `receive`.
     ///
     /// # Errors
     /// [`StoreError::BadMessage`], [`StoreError::Poisoned`], [`StoreError::Closed`], [`StoreError::Io`] where a segment
     /// can't be had.
-    pub fn append(&self, messages: &[NewMessage<'_>], now_ms: i64) -> Result<Vec<Receipt>> {
-        let checked = self.check(messages)?;
-        let mut receipts = Vec::with_capacity(messages.len());
+    pub fn append(
+        &self,
+        messages: &[NewMessage<'_>],
+        now_ms: i64,
+        mut receive: impl FnMut(Receipt),
+    ) -> Result<()> {
         let mut appender = self.appender.lock();
         // Checked under the lock: after a failed flush no later append may be acknowledged.
         self.poison.check()?;
         if appender.is_closed {
             return Err(StoreError::Closed);
         }
-        let mut fresh = self.reserve(&appender, &checked)?.into_iter();
+        let mut fresh = self.reserve(&appender, messages)?.into_iter();
         let timestamp_ms = now_ms.max(appender.last_timestamp_ms);
         appender.last_timestamp_ms = timestamp_ms;
-        for (message, Checked { properties, size }) in messages.iter().zip(&checked) {
-            if !has_room(appender.current.as_deref(), appender.position, *size) {
+        for message in messages {
+            let properties = strip_record_crc(message.properties);
+            let mut record = message.to_record(&properties, self.rules.store_host);
+            let size = self.rules.record_size(&record);
+            if !has_room(appender.current.as_deref(), appender.position, size) {
                 appender.roll(fresh.next().expect("reserved for every roll"));
             }
-            let mut record = message.to_record(properties, self.rules.store_host);
             record.log_offset = appender.end().offset.0;
             record.store_timestamp_ms = timestamp_ms;
             if is_queued(record.sys_flag) {
@@ -113,16 +120,19 @@ impl CommitLog {
             let segment = appender.current.as_ref().expect("there is room in it");
             segment.write_with(range, |bytes| self.rules.encode(&record, bytes));
             appender.last_record = Some(LogOffset(record.log_offset));
-            receipts.push(Receipt {
+            appender.counts.bytes += size as u64;
+            receive(Receipt {
                 log_offset: LogOffset(record.log_offset),
-                size_bytes: u32::try_from(*size).unwrap_or(u32::MAX),
+                size_bytes: u32::try_from(size).unwrap_or(u32::MAX),
                 queue_offset: QueueOffset(record.queue_offset),
                 store_timestamp_ms: timestamp_ms,
             });
         }
+        appender.counts.messages += messages.len() as u64;
+        appender.counts.batches += 1;
         appender.publish();
         self.written.raise(appender.end().offset.0);
-        Ok(receipts)
+        Ok(())
     }
 
     /// Where the log ends, and when it was last appended to.
@@ -130,39 +140,44 @@ impl CommitLog {
         self.appender.lock().end()
     }
 
-    /// Finds the first bad message, if there is one.
-    fn check<'a>(&self, messages: &[NewMessage<'a>]) -> Result<Vec<Checked<'a>>> {
-        // The checksum pair, and the separator that the pair before it may lack.
-        let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE + 1 } else { 0 };
-        let limit = self.chain.segment_size() - BLANK_SIZE_MIN;
-        let mut checked = Vec::with_capacity(messages.len());
-        for (index, message) in messages.iter().enumerate() {
-            let bad = |reason| StoreError::BadMessage { index, reason };
-            message.validate(self.rules.body_size_max, properties_room).map_err(bad)?;
-            let properties = strip_record_crc(message.properties);
-            let size = self.rules.record_size(&message.to_record(&properties, self.rules.store_host));
-            if size > limit {
-                return Err(bad(BadMessage::Record { found: size, limit }));
-            }
-            checked.push(Checked { properties, size });
-        }
-        Ok(checked)
+    /// What was appended since the log was opened.
+    pub fn counts(&self) -> AppendCounts {
+        self.appender.lock().counts
     }
 
-    /// The segments that a batch will roll into.
-    fn reserve(&self, appender: &Appender, checked: &[Checked<'_>]) -> Result<Vec<Arc<Segment>>> {
+    /// Checks every message, and gets the segments that the batch will roll into.
+    fn reserve(&self, appender: &Appender, messages: &[NewMessage<'_>]) -> Result<Vec<Arc<Segment>>> {
         let mut fresh: Vec<Arc<Segment>> = Vec::new();
-        let mut segment = appender.current.clone();
         let mut position = appender.position;
-        for Checked { size, .. } in checked {
-            if !has_room(segment.as_deref(), position, *size) {
-                let next = self.segment_at(segment.as_ref().map_or(0, |segment| segment.end()))?;
-                fresh.push(Arc::clone(&next));
-                (segment, position) = (Some(next), 0);
+        let mut topic_before = None;
+        for (index, message) in messages.iter().enumerate() {
+            let is_known = topic_before == Some(message.topic);
+            let size =
+                self.check(message, is_known).map_err(|reason| StoreError::BadMessage { index, reason })?;
+            topic_before = Some(message.topic);
+            let segment = fresh.last().or(appender.current.as_ref());
+            if !has_room(segment.map(|segment| &**segment), position, size) {
+                let next = self.segment_at(segment.map_or(0, |segment| segment.end()))?;
+                fresh.push(next);
+                position = 0;
             }
             position += size;
         }
         Ok(fresh)
+    }
+
+    /// The size of a message's record, or why there can't be one. A batch often has one topic, which is checked once.
+    fn check(&self, message: &NewMessage<'_>, is_topic_checked: bool) -> Result<usize, BadMessage> {
+        if !is_topic_checked {
+            message.check_topic()?;
+        }
+        // The checksum pair, and the separator that the pair before it may lack.
+        let properties_room = if self.rules.has_record_crc { RECORD_CRC_SIZE + 1 } else { 0 };
+        message.check_values(self.rules.body_size_max, properties_room)?;
+        let properties = strip_record_crc(message.properties);
+        let size = self.rules.record_size(&message.to_record(&properties, self.rules.store_host));
+        let limit = self.chain.segment_size() - BLANK_SIZE_MIN;
+        if size > limit { Err(BadMessage::Record { found: size, limit }) } else { Ok(size) }
     }
 
     /// The segment that begins at an offset: one that was prepared, or a new one.
