@@ -2,8 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::BytesMut;
 use escrowmq_net::{CloseReason, Command, Peer, Remote, in_flight_size};
 use escrowmq_wire::{Frame, HeaderKind, Language, RemotingHeader, WireError};
+
+/// A quarter of what is read at once: a larger frame keeps at most four times its size.
+const COPIED_FRAME_SIZE_MAX: usize = 16 * 1024;
 
 /// Something that happened on a connection.
 #[derive(Debug)]
@@ -44,7 +48,7 @@ impl Received {
     /// [`WireError`]: its header can't be read.
     pub fn decode(peer: Peer, frame: Frame) -> Result<Self, WireError> {
         let RemotingHeader { code, language, version, opaque, flag, .. } = frame.decode_header()?;
-        Ok(Self { peer, frame, code, language, version, opaque, flag })
+        Ok(Self { peer, frame: cut_loose(frame), code, language, version, opaque, flag })
     }
 
     /// Whether it answers a request.
@@ -74,6 +78,19 @@ impl Received {
     fn header_flags(&self) -> RemotingHeader<'static> {
         RemotingHeader { flag: self.flag, ..RemotingHeader::default() }
     }
+}
+
+/// A small frame in memory of its own: it may wait for long, and would keep the buffer of all that came along with it.
+fn cut_loose(frame: Frame) -> Frame {
+    if frame.header.len() + frame.body.len() > COPIED_FRAME_SIZE_MAX {
+        return frame;
+    }
+    let mut header = BytesMut::with_capacity(frame.header.len() + frame.body.len());
+    header.extend_from_slice(&frame.header);
+    header.extend_from_slice(&frame.body);
+    let mut header = header.freeze();
+    let body = header.split_off(frame.header.len());
+    Frame { kind: frame.kind, header, body }
 }
 
 /// A request. Dropped without an answer, it is no longer in flight, and its peer waits in vain.

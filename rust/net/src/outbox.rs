@@ -72,19 +72,19 @@ impl Outbox {
         chunks: impl IntoIterator<Item = Bytes>,
         settled_size: usize,
     ) -> bool {
+        let queued_size_max = self.options.in_flight_max_bytes.saturating_mul(2);
         let Some(found) = self.live(connection) else { return false };
+        if found.queue.size() > queued_size_max {
+            // A peer that is over its limit gets time to read; one that lets this much pile up can't be waited for.
+            self.abort(connection, CloseReason::SlowReader);
+            return false;
+        }
         found.unsettled_size = found.unsettled_size.saturating_sub(settled_size);
         for chunk in chunks {
             found.queue.push(chunk);
         }
-        let queued_size = found.queue.size();
         self.counters.frames_sent.add(1);
         self.mark_dirty(connection);
-        if queued_size > self.options.in_flight_max_bytes.saturating_mul(2) {
-            // A peer that reads gets time; one that lets this much pile up can't be waited for.
-            self.abort(connection, CloseReason::SlowReader);
-            return false;
-        }
         self.account(connection);
         true
     }

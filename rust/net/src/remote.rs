@@ -69,6 +69,9 @@ impl Shared {
                 return Err(NetError::Closed);
             }
             fill(&mut inbox);
+            if inbox.commands.is_empty() && !inbox.is_woken {
+                return Ok(());
+            }
         }
         self.wake();
         Ok(())

@@ -3,6 +3,7 @@
 import errno
 import os
 import select
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -308,3 +309,16 @@ def test_a_forked_process_leaves_its_parents_server_alone(server: Server, peer: 
     peer.send(Frame(1))
     server.answer([echo(request) for request in fetch_requests(server, 1)])
     assert len(peer.receive()) == 1
+
+
+def test_a_signal_reaches_whoever_waits_in_the_main_thread(server: Server) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            server.next_batch()
+    finally:
+        signal.signal(signal.SIGALRM, before)
