@@ -23,7 +23,7 @@ fn still_serves(running: &Running) {
 fn half_a_frame_for_ever_is_closed_even_if_bytes_keep_coming() {
     let running = start(Options { frame_timeout: SHORT, ..loopback() }, Reaction::Echo);
     let (mut silent, mut dripping) = (running.connect(), running.connect());
-    let frame = frame_bytes(1, &[0; 60_000]);
+    let frame = frame_bytes(1, &vec![0; 60_000]);
     silent.send(&frame[..100]);
     for byte in &frame {
         match dripping.stream.write_all(&[*byte]) {
