@@ -6,21 +6,24 @@ the store does not know, is the queue offset that a group reads next.
 """
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, final
+from typing import ClassVar, Literal, Self, final
 
 from typing_extensions import Buffer
 
 __all__ = [
     "Answer",
+    "BrokerServer",
     "ConfigFile",
     "ConnectionClosed",
     "ConnectionOpened",
     "ExpiryReport",
+    "FastLaneStatistics",
     "Frame",
+    "GroupEntry",
     "Message",
     "QueueIterator",
     "QueueStatus",
@@ -34,6 +37,8 @@ __all__ = [
     "ServerStatistics",
     "Statistics",
     "Store",
+    "SubscriptionEntry",
+    "TopicEntry",
     "_measure_floor_s",
     "decode_frames",
     "decode_records",
@@ -749,6 +754,9 @@ class ConnectionClosed:
 class Answer:
     """What a request is answered with. Immutable."""
 
+    RETRY: ClassVar[Answer]
+    """To `BrokerServer.answer`: look again, since what was missing is there now. A `Server` answers SYSTEM_ERROR."""
+
     def __new__(
         cls,
         code: int,
@@ -892,6 +900,316 @@ class Server:
         """A descriptor that is readable while events wait, for asyncio and selectors."""
     def answer(self, answers: Sequence[tuple[Request, Answer]]) -> None:
         """Answers requests. What belongs to closed connections and one-way requests is dropped.
+
+        Raises:
+            ValueError: A request was answered before; none of the batch is sent.
+            BadFrame: An answer holds more than its kind of header can express; none of the batch is sent.
+            ServerClosed: The server was closed.
+        """
+    def send(
+        self,
+        connection: int,
+        code: int,
+        *,
+        ext_fields: Mapping[str, str] | None = None,
+        body: Buffer | None = None,
+        one_way: bool = True,
+        opaque: int | None = None,
+        remark: str | None = None,
+        header_kind: Literal["json", "binary"] = "json",
+        language: str = "JAVA",
+        version: int = 513,
+    ) -> int:
+        """Sends a request to a peer, and returns its number, which the peer's `Response` repeats.
+
+        To a connection that is gone nothing is sent: its `ConnectionClosed` was fetched or waits to be.
+
+        Args:
+            connection: The connection to send it by; one that is being made sends it when it is there.
+            code: Request code.
+            ext_fields: The fields of the request.
+            body: The body; `bytes` are not copied.
+            one_way: Whether no response is wanted.
+            opaque: Its number; the next one of this server, unless given.
+            remark: A note for people.
+            header_kind: How to write the header.
+            language: What the sender says it is written in.
+            version: Ordinal of the version that the sender says it is.
+
+        Raises:
+            BadFrame: The header holds more than its kind can express.
+            ServerClosed: The server was closed.
+        """
+    def connect(self, address: str) -> int:
+        """Begins a connection to `address:port` and returns its number.
+
+        `ConnectionOpened` follows, or `ConnectionClosed` with the reason `connect_failed`.
+
+        Raises:
+            ValueError: The address is none. Names are not looked up.
+            ServerClosed: The server was closed.
+        """
+    def close_connection(self, connection: int) -> None:
+        """Closes a connection when what is queued for it is sent. Nothing happens if it is gone."""
+    def statistics(self) -> ServerStatistics:
+        """Numbers since the start."""
+    def close(self, *, timeout_s: float = 3.0) -> None:
+        """Closes in order: no more connections and requests, queued answers are sent, then everything is closed.
+
+        Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
+        """
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class TopicEntry:
+    """What the fast lane knows of a topic. Immutable."""
+
+    def __new__(
+        cls, *, read_queue_count: int, write_queue_count: int, permission: int, is_ordered: bool = False
+    ) -> Self:
+        """Describes a topic.
+
+        Args:
+            read_queue_count: Queues that may be pulled from.
+            write_queue_count: Queues that sends are spread over.
+            permission: Bit 2: readable. Bit 1: writable.
+            is_ordered: Whether it is in the list of ordered topics, which a broker without permission refuses.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def read_queue_count(self) -> int:
+        """Queues that may be pulled from."""
+    @property
+    def write_queue_count(self) -> int:
+        """Queues that sends are spread over."""
+    @property
+    def permission(self) -> int:
+        """Bit 2: readable. Bit 1: writable."""
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it is in the list of ordered topics."""
+
+@final
+class GroupEntry:
+    """What the fast lane knows of a subscription group. Immutable."""
+
+    def __new__(cls, *, is_consume_enabled: bool = True) -> Self:
+        """Describes a group.
+
+        Args:
+            is_consume_enabled: Whether it may pull.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def is_consume_enabled(self) -> bool:
+        """Whether it may pull."""
+
+@final
+class SubscriptionEntry:
+    """What a group wants of a topic. Immutable."""
+
+    def __new__(cls, *, version: int, expression_type: str = "TAG", codes: Iterable[int] | None = None) -> Self:
+        """Describes a subscription.
+
+        Args:
+            version: Its `subVersion`: a pull with a later one is answered SUBSCRIPTION_NOT_LATEST.
+            expression_type: `TAG`; pulls of all other types are requests for Python.
+            codes: Its `codeSet`, the hashes of its tags; `None` for all messages, which is `*`.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def version(self) -> int:
+        """Its `subVersion`."""
+    @property
+    def expression_type(self) -> str:
+        """Its type."""
+    @property
+    def codes(self) -> frozenset[int] | None:
+        """The hashes of its tags; `None` for all messages."""
+
+@final
+class FastLaneStatistics:
+    """Numbers of the fast lane since the server was started, and what is there now."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def sends(self) -> int:
+        """Send requests that were stored, batches counted once."""
+    @property
+    def messages_stored(self) -> int:
+        """Messages that were stored, those of batches each."""
+    @property
+    def sends_refused(self) -> int:
+        """Send requests that were answered with an error."""
+    @property
+    def sends_waiting(self) -> int:
+        """Stored sends whose answers wait for a flush."""
+    @property
+    def pulls(self) -> int:
+        """Pull requests that were answered."""
+    @property
+    def messages_pulled(self) -> int:
+        """Messages in the answers to pulls."""
+    @property
+    def pulls_parked(self) -> int:
+        """Pulls that wait for messages."""
+    @property
+    def cold_reads(self) -> int:
+        """Pulls that the reader thread answered."""
+    @property
+    def offsets(self) -> int:
+        """Requests about offsets that were answered."""
+    @property
+    def retries(self) -> int:
+        """Requests that Python gave back with `Answer.RETRY`."""
+
+@final
+class BrokerServer:
+    """A `Server` that answers sends, pulls and offsets from a store itself, and leaves the rest to `next_batch`.
+
+    It answers SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, PULL_MESSAGE, LITE_PULL_MESSAGE, GET_MAX_OFFSET,
+    GET_MIN_OFFSET, QUERY_CONSUMER_OFFSET and UPDATE_CONSUMER_OFFSET without Python where `set_topics`, `set_groups` and
+    `set_subscriptions` told it enough. To Python go, as any other request: sends to a topic that it was not told of, to
+    `%RETRY%` and `%DLQ%` topics and to system topics, of half messages, with a delay or a timer; pulls of a topic,
+    group or subscription that it was not told of, or that do not filter by tag; updates of offsets for such groups and
+    topics.
+    Whoever then tells it, answers `Answer.RETRY`, and the request takes the fast lane once more. A request that comes
+    to Python was not changed and nothing of it was done.
+
+    Use it as a context manager, inside that of its store.
+    """
+
+    @staticmethod
+    def start(
+        store: Store,
+        listen: Sequence[str],
+        *,
+        broker_name: str,
+        cluster_name: str,
+        region_id: str = "DefaultRegion",
+        broker_address: str = "127.0.0.1",
+        broker_permission: int = 6,
+        is_trace_on: bool = True,
+        is_long_polling: bool = True,
+        short_polling_s: float = 1.0,
+        parked_pulls_max: int = 100_000,
+        pull_count_max: int = 32,
+        pull_size_max_bytes: int = 262_144,
+        hot_window_bytes: int = 33_554_432,
+        flush_timeout_s: float = 5.0,
+        frame_size_max_bytes: int = 16_777_216,
+        connections_max: int = 16_384,
+        in_flight_max_bytes: int = 33_554_432,
+        in_flight_total_max_bytes: int = 268_435_456,
+        idle_timeout_s: float = 120.0,
+        frame_timeout_s: float = 30.0,
+        stall_timeout_s: float = 10.0,
+        connect_timeout_s: float = 3.0,
+        requests_max: int = 10_000,
+        requests_max_bytes: int = 67_108_864,
+        one_way_max: int = 10_000,
+        one_way_max_bytes: int = 67_108_864,
+    ) -> BrokerServer:
+        """Listens and begins to serve. Until it is told of topics, every request goes to Python.
+
+        Args:
+            store: The store that sends go into and pulls come from; it has one server in its life. Its `store_host` is
+                the address in the ids of messages.
+            listen: Addresses, as for `Server.start`.
+            broker_name: Name of the broker.
+            cluster_name: Its cluster, which stands in every message.
+            region_id: Its region, which stands in every message.
+            broker_address: Its address without port, for remarks.
+            broker_permission: Bit 2: pulls are allowed. Bit 1: sends to ordered topics are allowed.
+            is_trace_on: Whether clients are told to trace.
+            is_long_polling: Whether a pull that asks to wait does so as long as it asks.
+            short_polling_s: How long it waits otherwise.
+            parked_pulls_max: Most pulls that wait; further ones are answered at once.
+            pull_count_max: Most messages in an answer.
+            pull_size_max_bytes: Most bytes of messages in an answer, if there is more than one.
+            hot_window_bytes: How far behind the end of the log messages are read without the reader thread.
+            flush_timeout_s: After this time a send that waits for its flush is answered FLUSH_DISK_TIMEOUT.
+            frame_size_max_bytes: Largest frame; a peer that announces more is closed.
+            connections_max: Most connections at a time; further ones are closed at once.
+            in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
+            in_flight_total_max_bytes: The same of all connections together.
+            idle_timeout_s: How long a connection may be silent.
+            frame_timeout_s: How long a frame may take to arrive.
+            stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
+            connect_timeout_s: How long `connect` may take.
+            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY.
+            requests_max_bytes: The same in bytes.
+            one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
+            one_way_max_bytes: The same in bytes.
+
+        Raises:
+            ListenFailed: An address can't be listened on.
+            StoreClosed: The store was closed, or is the parent process's.
+            ValueError: An address is none, limits contradict each other, or the store has a server.
+        """
+    def set_topics(self, topics: Mapping[str, TopicEntry]) -> None:
+        """Replaces what is known of topics."""
+    def set_groups(self, groups: Mapping[str, GroupEntry]) -> None:
+        """Replaces what is known of groups."""
+    def set_subscriptions(self, subscriptions: Mapping[tuple[str, str], SubscriptionEntry]) -> None:
+        """Replaces what is known of subscriptions, by group and topic."""
+    def set_broker_permission(self, permission: int) -> None:
+        """Changes what the broker allows."""
+    def consumer_offset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The queue offset that a group reads next, where it has committed one."""
+    def consumer_offsets(self) -> dict[str, dict[int, int]]:
+        """All consumer offsets by `topic@group` and queue."""
+    def consumer_offsets_version(self) -> int:
+        """Counts changes of consumer offsets: while it is the same, they are."""
+    def load_consumer_offsets(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        """Replaces all consumer offsets, by `topic@group` and queue."""
+    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Sets what a group reads next, forwards or back."""
+    def reset_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Sets what a group reads next, and has its next pull told so; until then its own commits are ignored."""
+    def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
+        """Removes the offsets of a group, of a topic, or of a group in a topic; of how many groups and topics.
+
+        Raises:
+            ValueError: Neither is given.
+        """
+    def wake_pulls(self, topic: str, queue_id: int) -> None:
+        """Looks again at the pulls that wait for a queue, as if a message had come."""
+    def fast_lane_statistics(self) -> FastLaneStatistics:
+        """Numbers of the fast lane since the start."""
+    @property
+    def addresses(self) -> list[str]:
+        """Where it listens, in the order of `listen`, with the ports that were free."""
+    def next_batch(
+        self, *, count_max: int = 256, timeout_s: float | None = None
+    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed]:
+        """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
+
+        Empty if none came within `timeout_s`; without it, waits until one comes.
+
+        Raises:
+            ServerClosed: The server was closed and everything was fetched.
+        """
+    def fileno(self) -> int:
+        """A descriptor that is readable while events wait, for asyncio and selectors."""
+    def answer(self, answers: Sequence[tuple[Request, Answer]]) -> None:
+        """Answers requests. What belongs to closed connections and one-way requests is dropped.
+
+        `Answer.RETRY` gives a request back to the fast lane, once; if it misses something again, SYSTEM_ERROR follows.
 
         Raises:
             ValueError: A request was answered before; none of the batch is sent.

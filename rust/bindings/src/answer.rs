@@ -8,10 +8,14 @@ use pyo3::types::{PyBytes, PyDict, PyMapping};
 
 use crate::message::bytes_of;
 
+const SYSTEM_ERROR: i32 = 1;
+
 /// What a request is answered with.
 #[pyclass(frozen, module = "escrowmq._core")]
 pub struct Answer {
     pub answer: lanes::Answer,
+    /// Whether the request is to be given back to the fast lane instead.
+    pub is_retry: bool,
 }
 
 #[pymethods]
@@ -27,7 +31,14 @@ impl Answer {
         version: i32,
     ) -> PyResult<Self> {
         let answer = content(code, remark, ext_fields, body, language, version)?;
-        Ok(Self { answer })
+        Ok(Self { answer, is_retry: false })
+    }
+
+    #[classattr]
+    #[pyo3(name = "RETRY")]
+    fn retry() -> Self {
+        let remark = "the request was given back where no lane could take it".to_owned();
+        Self { answer: lanes::Answer::remark(SYSTEM_ERROR, remark), is_retry: true }
     }
 
     #[getter]
@@ -61,7 +72,10 @@ impl Answer {
     }
 
     fn __repr__(&self) -> String {
-        let Self { answer } = self;
+        if self.is_retry {
+            return "Answer.RETRY".to_owned();
+        }
+        let Self { answer, .. } = self;
         format!(
             "Answer(code={}, remark={:?}, {} ext fields, body of {} bytes)",
             answer.code,

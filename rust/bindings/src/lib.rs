@@ -4,9 +4,11 @@
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
 mod answer;
+mod broker_server;
 mod buffer;
 mod config_file;
 mod error;
+mod fast_entries;
 mod floor;
 mod frame;
 mod message;
@@ -26,7 +28,11 @@ mod _core {
     #[pymodule_export]
     use crate::answer::Answer;
     #[pymodule_export]
+    use crate::broker_server::BrokerServer;
+    #[pymodule_export]
     use crate::config_file::ConfigFile;
+    #[pymodule_export]
+    use crate::fast_entries::{FastLaneStatistics, GroupEntry, SubscriptionEntry, TopicEntry};
     #[pymodule_export]
     use crate::floor::measure_floor_s;
     #[pymodule_export]

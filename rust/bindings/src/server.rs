@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use escrowmq_lanes::{LaneEnd, LaneError, LaneLimits, LaneQueue, PythonLane, ServerRequest, Waited};
-use escrowmq_net::{Command, ConnectionId, Options, Remote, Server as RustServer};
+use escrowmq_net::{Command, ConnectionId, Handler, Options, Remote, Server as RustServer};
 use escrowmq_wire::HeaderKind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -70,17 +70,16 @@ impl Server {
             connect_timeout: duration("connect_timeout_s", connect_timeout_s)?,
         };
         let limits = LaneLimits { requests_max, requests_max_bytes, one_way_max, one_way_max_bytes };
-        let running = py.detach(|| Running::start(options, limits)).map_err(server_error)?;
-        Ok(Self { running: Owned::new(running) })
+        py.detach(|| Self::with_handler(options, limits, |lane, _| lane)).map_err(server_error)
     }
 
     #[getter]
-    fn addresses(&self) -> PyResult<Vec<String>> {
+    pub fn addresses(&self) -> PyResult<Vec<String>> {
         Ok(self.get()?.server.addresses().iter().map(SocketAddr::to_string).collect())
     }
 
     #[pyo3(signature = (*, count_max = 256, timeout_s = None))]
-    fn next_batch(
+    pub fn next_batch(
         &self,
         py: Python<'_>,
         count_max: usize,
@@ -109,11 +108,11 @@ impl Server {
         }
     }
 
-    fn fileno(&self) -> PyResult<RawFd> {
+    pub fn fileno(&self) -> PyResult<RawFd> {
         Ok(self.get()?.end.event_fd().as_raw_fd())
     }
 
-    fn answer(&self, answers: Vec<(Py<Request>, Py<Answer>)>) -> PyResult<()> {
+    pub fn answer(&self, answers: Vec<(Py<Request>, Py<Answer>)>) -> PyResult<()> {
         let pairs = answers.iter().map(|(request, answer)| (&request.get().request, &answer.get().answer));
         self.get()?.end.answer(pairs).map_err(server_error)
     }
@@ -123,7 +122,7 @@ impl Server {
         header_kind = "json", language = "JAVA", version = 513,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
-    fn send(
+    pub fn send(
         &self,
         connection: u64,
         code: i32,
@@ -151,19 +150,19 @@ impl Server {
         self.get()?.end.send(ConnectionId(connection), &request, opaque).map_err(server_error)
     }
 
-    fn connect(&self, address: &str) -> PyResult<u64> {
+    pub fn connect(&self, address: &str) -> PyResult<u64> {
         let address = parse_host(address)?;
         let connection = self.get()?.remote.connect(address);
         Ok(connection.map_err(|error| server_error(error.into()))?.0)
     }
 
-    fn close_connection(&self, connection: u64) -> PyResult<()> {
+    pub fn close_connection(&self, connection: u64) -> PyResult<()> {
         // On a server that is closed, every connection is.
         let _ = self.get()?.remote.submit([Command::Close { connection: ConnectionId(connection) }]);
         Ok(())
     }
 
-    fn statistics(&self) -> PyResult<ServerStatistics> {
+    pub fn statistics(&self) -> PyResult<ServerStatistics> {
         let running = self.get()?;
         let (net, lane) = (running.server.statistics(), running.end.statistics());
         Ok(ServerStatistics {
@@ -182,7 +181,7 @@ impl Server {
     }
 
     #[pyo3(signature = (*, timeout_s = 3.0))]
-    fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
+    pub fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
         let (server, time_max) = (&self.get()?.server, duration("timeout_s", timeout_s)?);
         py.detach(|| server.close(time_max));
         Ok(())
@@ -203,15 +202,31 @@ impl Server {
 }
 
 impl Server {
+    /// A server whose epoll thread runs another handler than the Python lane alone.
+    pub fn with_handler<H: Handler + 'static>(
+        options: Options,
+        limits: LaneLimits,
+        make_handler: impl FnOnce(PythonLane, Remote) -> H,
+    ) -> Result<Self, LaneError> {
+        let running = Running::start(options, limits, make_handler)?;
+        Ok(Self { running: Owned::new(running) })
+    }
+
     fn get(&self) -> PyResult<&Running> {
         self.running.get().ok_or_else(server_closed)
     }
 }
 
 impl Running {
-    fn start(options: Options, limits: LaneLimits) -> Result<Self, LaneError> {
+    fn start<H: Handler + 'static>(
+        options: Options,
+        limits: LaneLimits,
+        make_handler: impl FnOnce(PythonLane, Remote) -> H,
+    ) -> Result<Self, LaneError> {
         let queue = Arc::new(LaneQueue::new(limits)?);
-        let server = RustServer::start(options, |remote| PythonLane::new(Arc::clone(&queue), remote))?;
+        let server = RustServer::start(options, |remote| {
+            make_handler(PythonLane::new(Arc::clone(&queue), remote.clone()), remote)
+        })?;
         let remote = server.remote();
         Ok(Self { server, end: LaneEnd::new(queue, remote.clone()), remote })
     }
@@ -241,7 +256,7 @@ impl ServerStatistics {
     }
 }
 
-fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
+pub fn duration(name: &str, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|error| PyValueError::new_err(format!("{name} {seconds}: {error}")))
 }

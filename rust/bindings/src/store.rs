@@ -257,6 +257,11 @@ impl Store {
         py.detach(|| work(store)).map_err(store_error)
     }
 
+    /// The store, for a server that outlives this object.
+    pub fn shared(&self) -> PyResult<Arc<Owned<RustStore>>> {
+        self.get().map(|_| Arc::clone(&self.store))
+    }
+
     fn get(&self) -> PyResult<&RustStore> {
         self.store.get().ok_or(StoreError::Closed).map_err(store_error)
     }

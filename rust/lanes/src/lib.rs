@@ -1,6 +1,9 @@
 //! What becomes of a request after `escrowmq-net` has cut it out of its stream.
 //!
-//! The Python lane: every request goes into a bounded queue, Python fetches many at a time, and its answers go back to
+//! The fast lane ([`fast`]): sends, pulls and requests about offsets are answered on the epoll thread, from the store and
+//! from tables that Python replaces. [`BrokerLanes`] puts it before the other one.
+//!
+//! The Python lane: every other request goes into a bounded queue, Python fetches many at a time, and its answers go back to
 //! the epoll thread many at a time. Nothing here knows Python; the other end of the lane is a [`LaneEnd`], which any thread
 //! may hold.
 //!
@@ -19,13 +22,16 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod broker_lanes;
 mod error;
 mod event;
+pub mod fast;
 mod lane_end;
 mod python_lane;
 mod queue;
 
 pub use answer::{Answer, ServerRequest};
+pub use broker_lanes::BrokerLanes;
 pub use error::LaneError;
 pub use event::{Event, Received, Request};
 pub use lane_end::{LaneEnd, LaneStatistics, Waited};

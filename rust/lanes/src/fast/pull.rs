@@ -1,0 +1,266 @@
+//! PULL: what a group wants of a queue from an offset on; where there is nothing, it waits for a while.
+//!
+//! ```text
+//!   admit ─▶ read ─┬─ found, or moved ───────────────▶ answer
+//!                  ├─ behind the hot window ─▶ reader ─▶ answer
+//!                  └─ nothing new ─▶ parked ─ arrival, deadline ─▶ read again
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use escrowmq_store::Arrival;
+use escrowmq_wire::{ExtFields, RemotingHeader};
+
+use super::codes::response;
+use super::digits::Digits;
+use super::lane::{FastLane, Verdict};
+use super::parked_pulls::ParkedPull;
+use super::pull_answer::pull_answer;
+use super::pull_read::{PullRange, PullRead, PullStatus, read};
+use super::pull_request::PullRequest;
+use super::reader::ColdPull;
+use super::reply::{Asker, Replies};
+use super::subscriptions::is_tag_type;
+use super::tag_filter::TagFilter;
+use super::topics::READABLE;
+
+/// No pull waits longer, whatever it asks for: its client has given up by then.
+const SUSPEND_MAX: Duration = Duration::from_secs(600);
+
+/// What is to be done with a pull.
+enum Admission {
+    /// It may read what this filter wants.
+    Take(Arc<TagFilter>),
+    /// It may not.
+    Refuse { code: i32, remark: String, forbidden: Option<i32> },
+    /// Not enough is known to say.
+    Pass,
+}
+
+impl Admission {
+    fn forbid(forbidden: i32, remark: String) -> Self {
+        Self::Refuse { code: response::NO_PERMISSION, remark, forbidden: Some(forbidden) }
+    }
+
+    fn refuse(code: i32, remark: impl Into<String>) -> Self {
+        Self::Refuse { code, remark: remark.into(), forbidden: None }
+    }
+}
+
+// Compat: why a pull is forbidden, as its answer says.
+const BROKER_FORBIDDEN: i32 = 1;
+const GROUP_FORBIDDEN: i32 = 2;
+const TOPIC_FORBIDDEN: i32 = 3;
+
+impl FastLane {
+    /// Answers a pull or parks it, or leaves it to Python untouched.
+    pub(super) fn pull(
+        &mut self,
+        replies: &mut impl Replies,
+        asker: Asker,
+        header: &RemotingHeader<'_>,
+    ) -> Verdict {
+        let request = match PullRequest::parse(header) {
+            Ok(request) => request,
+            Err(error) => {
+                asker.refuse(replies, response::SYSTEM_ERROR, &error.to_string());
+                return Verdict::Done;
+            }
+        };
+        match self.admit(&request, asker) {
+            Admission::Pass => return Verdict::Passed,
+            Admission::Take(filter) => self.take_pull(replies, asker, request, filter),
+            Admission::Refuse { code, remark, forbidden } => {
+                let forbidden = forbidden.map(Digits::of);
+                let mut fields = ExtFields::default();
+                if let Some(forbidden) = &forbidden {
+                    fields.push("forbiddenType", forbidden.as_str());
+                }
+                asker.answer(replies, code, Some(&remark), fields);
+            }
+        }
+        Verdict::Done
+    }
+
+    fn admit(&self, request: &PullRequest, asker: Asker) -> Admission {
+        let PullRequest { group, topic, queue_id, .. } = request;
+        let knowledge = &self.shared.knowledge;
+        if !knowledge.broker_allows(READABLE) {
+            let address = &self.identity.broker_address;
+            let remark = format!("the broker[{address}] pulling message is forbidden");
+            return Admission::forbid(BROKER_FORBIDDEN, remark);
+        }
+        let Some(&group_entry) = knowledge.groups().get(&**group) else { return Admission::Pass };
+        if !group_entry.is_consume_enabled {
+            let remark = format!("subscription group no permission, {group}");
+            return Admission::forbid(GROUP_FORBIDDEN, remark);
+        }
+        let Some(topic_entry) = knowledge.topics().get(topic) else { return Admission::Pass };
+        if topic_entry.permission & READABLE == 0 {
+            let remark = format!("the topic[{topic}] pulling message is forbidden");
+            return Admission::forbid(TOPIC_FORBIDDEN, remark);
+        }
+        let queue_count = topic_entry.read_queue_count;
+        if *queue_id < 0 || i64::from(*queue_id) >= i64::from(queue_count) {
+            let address = asker.peer.address;
+            let remark = format!(
+                "queueId[{queue_id}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{queue_count}] \
+                 consumer:[{address}]"
+            );
+            return Admission::refuse(response::INVALID_PARAMETER, remark);
+        }
+        self.filter_of(request)
+    }
+
+    fn filter_of(&self, request: &PullRequest) -> Admission {
+        if request.has_subscription() {
+            if !is_tag_type(request.expression_type.as_deref()) {
+                return Admission::Pass;
+            }
+            return match TagFilter::parse(request.subscription.as_deref().unwrap_or_default()) {
+                Some(filter) => Admission::Take(Arc::new(filter)),
+                None => Admission::refuse(
+                    response::SUBSCRIPTION_PARSE_FAILED,
+                    "parse the consumer's subscription failed",
+                ),
+            };
+        }
+        let subscriptions = self.shared.knowledge.subscriptions();
+        let Some(entry) = subscriptions.get(&request.group, &request.topic) else { return Admission::Pass };
+        if entry.version < request.subscription_version {
+            let remark = "the consumer's subscription not latest";
+            return Admission::refuse(response::SUBSCRIPTION_NOT_LATEST, remark);
+        }
+        entry.filter.clone().map_or(Admission::Pass, Admission::Take)
+    }
+
+    fn take_pull(
+        &mut self,
+        replies: &mut impl Replies,
+        asker: Asker,
+        request: PullRequest,
+        filter: Arc<TagFilter>,
+    ) {
+        let offsets = &self.shared.offsets;
+        let (group, topic, queue_id) = (&request.group, &request.topic, request.queue_id);
+        let reset = offsets.take_reset(group, topic, queue_id);
+        if request.has_commit_offset() {
+            offsets.commit_by_consumer(group, topic, queue_id, request.commit_offset);
+        }
+        if let Some(next_offset) = reset {
+            let bounds = self.bounds(topic, queue_id);
+            let found = PullRead {
+                status: PullStatus::OffsetReset,
+                next_offset,
+                min_offset: bounds.0,
+                max_offset: bounds.1,
+                records: Vec::new(),
+            };
+            return self.answer_pull(replies, asker, request.queue_offset, found);
+        }
+        let scanned_to = request.queue_offset;
+        let pull = ParkedPull { asker, request, filter, scanned_to, deadline: replies.now() };
+        match self.read_for(&pull, pull.request.queue_offset) {
+            None => self.read_cold(replies, pull),
+            Some(found)
+                if found.status.code(pull.request.queue_offset) == response::PULL_NOT_FOUND
+                    && pull.request.may_wait() =>
+            {
+                self.park(replies, pull);
+            }
+            Some(found) => self.answer_pull(replies, asker, pull.request.queue_offset, found),
+        }
+    }
+
+    fn park(&mut self, replies: &mut impl Replies, mut pull: ParkedPull) {
+        if self.parked.len() >= self.options.parked_pulls_max {
+            let remark = "polling full, too many pulls wait";
+            return pull.asker.refuse(replies, response::POLLING_FULL, remark);
+        }
+        let wait = if self.options.is_long_polling {
+            Duration::from_millis(pull.request.suspend_timeout_ms).min(SUSPEND_MAX)
+        } else {
+            self.options.short_polling
+        };
+        pull.deadline = replies.now() + wait;
+        let (topic, queue_id) = (pull.request.topic.clone(), pull.request.queue_id.unsigned_abs());
+        let from = pull.request.queue_offset;
+        self.parked.insert(pull);
+        self.publish_waiting();
+        // After it is known that someone waits: an arrival that came before is not told again.
+        if i64::try_from(self.bounds(&topic, queue_id.cast_signed()).1).is_ok_and(|max| max > from) {
+            self.wake_queue(replies, &Arrival { topic, queue_id });
+        }
+        self.set_alarm();
+    }
+
+    /// Looks at the pulls that wait for a queue that has grown.
+    pub(super) fn wake_queue(&mut self, replies: &mut impl Replies, queue: &Arrival) {
+        for id in self.parked.waiting_for(queue) {
+            let Some(pull) = self.parked.get(id) else { continue };
+            let from = pull.scanned_to;
+            let found = self.read_for(pull, from);
+            match &found {
+                Some(found) if found.status == PullStatus::NoMatchedMessage => {
+                    // Nothing for it yet; what was looked at is not looked at again.
+                    self.parked.set_scanned(id, found.next_offset);
+                    continue;
+                }
+                Some(found) if found.status.code(from) == response::PULL_NOT_FOUND => continue,
+                _ => {}
+            }
+            let Some(pull) = self.parked.remove(id) else { continue };
+            match found {
+                Some(found) => self.answer_pull(replies, pull.asker, pull.request.queue_offset, found),
+                None => self.read_cold(replies, pull),
+            }
+        }
+        self.publish_waiting();
+    }
+
+    /// Answers the pulls whose time is over with what there is.
+    pub(super) fn wake_late(&mut self, replies: &mut impl Replies) {
+        while let Some(pull) = self.parked.pop_late(replies.now()) {
+            match self.read_for(&pull, pull.request.queue_offset) {
+                Some(found) => self.answer_pull(replies, pull.asker, pull.request.queue_offset, found),
+                None => self.read_cold(replies, pull),
+            }
+        }
+        self.publish_waiting();
+    }
+
+    fn read_cold(&mut self, replies: &mut impl Replies, pull: ParkedPull) {
+        let range = self.range_of(&pull, pull.scanned_to);
+        let (from, count_max, size_max_bytes) = (range.from, range.count_max, range.size_max_bytes);
+        let ParkedPull { asker, request, filter, .. } = pull;
+        let cold = ColdPull { asker, request, filter, from, count_max, size_max_bytes };
+        match self.reader.as_ref().map(|reader| reader.submit(cold)) {
+            Some(Ok(())) => self.shared.counters.cold_reads.add(1),
+            _ => asker.refuse(replies, response::SYSTEM_BUSY, "too many pulls wait for the disk"),
+        }
+    }
+
+    fn answer_pull(&mut self, replies: &mut impl Replies, asker: Asker, queue_offset: i64, found: PullRead) {
+        self.shared.counters.pulls.add(1);
+        self.shared.counters.messages_pulled.add(found.records.len());
+        let (head, body) = pull_answer(&asker, queue_offset, found);
+        asker.send(replies, head, body);
+    }
+
+    fn read_for(&self, pull: &ParkedPull, from: i64) -> Option<PullRead> {
+        read(self.store.core(), self.range_of(pull, from), &pull.filter)
+    }
+
+    fn range_of<'a>(&self, pull: &'a ParkedPull, from: i64) -> PullRange<'a> {
+        let count_max = usize::try_from(pull.request.count_max).unwrap_or_default();
+        PullRange {
+            topic: &pull.request.topic,
+            queue_id: pull.request.queue_id,
+            from,
+            count_max: count_max.min(self.options.pull_count_max),
+            size_max_bytes: self.options.pull_size_max_bytes,
+            floor: self.hot_floor(),
+        }
+    }
+}
