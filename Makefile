@@ -49,7 +49,7 @@ check: $(EXTENSION) ## rustfmt, clippy, ruff, mypy, stubtest, import-linter
 	$(BIN)/ruff check $(PYTHON_CHECKED)
 	$(BIN)/ruff format --check $(PYTHON_CHECKED)
 	$(BIN)/mypy $(PYTHON_CHECKED)
-	MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml escrowmq
+	MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml escrowmq._core
 	$(BIN)/lint-imports
 
 test: test-rust test-python ## all tests but interop, fuzz and the long crash run

@@ -142,7 +142,8 @@ class Server:
 class Apache:
     """A name server and a broker that has a store directory open, from the `with` statement to the end of its block.
 
-    Both listen on loopback only, except for the replication port, which Apache binds to every address.
+    Both listen on loopback only, except for the replication port, which Apache binds to every address. Given the
+    address of another name server, the broker and all clients use that one, and Apache's is not started.
     """
 
     def __init__(
@@ -153,13 +154,14 @@ class Apache:
         scratch: Path,
         sizes: FileSizes = SMALL_FILES,
         options: Mapping[str, str] | None = None,
+        name_server_address: str = "",
     ) -> None:
         self._installation = installation
         self._home = Path(tempfile.mkdtemp(prefix="apache-", dir=scratch))
         self._store = store
         self._options = {**_BROKER_DEFAULTS, **sizes.broker_options(), **(options or {})}
         self._servers: list[Server] = []
-        self._name_server_address = ""
+        self._name_server_address = name_server_address
 
     def __enter__(self) -> Self:
         try:
@@ -194,6 +196,25 @@ class Apache:
         """Answers the broker's questions about this many half messages of a group, and returns the questions."""
         return self._run_client("Answer", group, topic, str(transactions))
 
+    def admin(self, command: str, *arguments: str) -> str:
+        """What `mqadmin` prints."""
+        home = self._home / "admin"
+        home.mkdir(exist_ok=True)
+        asked = self._installation.command(
+            "org.apache.rocketmq.tools.command.MQAdminStartup",
+            [command, "-n", self._name_server_address, *arguments],
+            heap="128m",
+            home=home,
+        )
+        done = subprocess.run(
+            asked, capture_output=True, text=True, timeout=CLIENT_DEADLINE_S, check=False,
+            env={**os.environ, "ROCKETMQ_HOME": str(home)},
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise ApacheError(f"mqadmin {command} exited with {done.returncode}: {done.stdout}{done.stderr}")
+        # What is left out is the talk of its logging library about itself.
+        return "".join(line for line in done.stdout.splitlines(keepends=True) if "|-" not in line)
+
     def log_tail(self) -> str:
         """The end of what the servers and clients said, without what they say when all is well."""
         paths = sorted([*self._home.rglob("*.out"), *self._home.rglob("*.log")])
@@ -205,6 +226,11 @@ class Apache:
         return self._servers[-1]
 
     def _start(self) -> None:
+        if not self._name_server_address:
+            self._start_name_server()
+        self._start_broker()
+
+    def _start_name_server(self) -> None:
         port = _free_port_group(1)
         self._name_server_address = f"127.0.0.1:{port}"
         self._launch(
@@ -214,6 +240,8 @@ class Apache:
             heap="64m",
             says_when_ready="boot success",
         )
+
+    def _start_broker(self) -> None:
         # A broker takes its port, one for replication, and the one two below its own for clients in a hurry.
         port = _free_port_group(4) + 2
         self._launch(

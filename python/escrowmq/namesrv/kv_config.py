@@ -32,8 +32,9 @@ class _KvFile(Struct, frozen=True):
 class KvConfig:
     """The table, kept after every change. If keeping fails, nothing has changed."""
 
-    def __init__(self, kept: KeptBytes) -> None:
+    def __init__(self, kept: KeptBytes, *, size_max_bytes: int = 16 * 1024 * 1024) -> None:
         self._kept = kept
+        self._size_max_bytes = size_max_bytes
         self._namespaces = _load(kept)
 
     def get(self, namespace: str, key: str) -> str | None:
@@ -56,7 +57,10 @@ class KvConfig:
 
     def _replace(self, namespace: str, values: dict[str, str]) -> None:
         changed = {**self._namespaces, namespace: values}
-        self._kept.write(fastjson.encode_strict(_KvFile(changed)))
+        content = fastjson.encode_strict(_KvFile(changed))
+        if len(content) > self._size_max_bytes:
+            raise ConfigError(f"the kept values take at most {self._size_max_bytes} bytes", key=namespace)
+        self._kept.write(content)
         self._namespaces = changed
 
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from escrowmq.errors import BadBody
 from escrowmq.model.data_version import DataVersion
 from escrowmq.namesrv.context import Context
 from escrowmq.namesrv.kv_config import ORDER_TOPICS
+from escrowmq.namesrv.limits import check_registration
 from escrowmq.namesrv.registration import Registration
 from escrowmq.protocol import fastjson
 from escrowmq.protocol.bodies.broker_member_group import BrokerMemberGroup
@@ -33,8 +33,10 @@ def register(context: Context, request: Request) -> Answer:
     if header.body_crc not in {0, body_crc(request.body)}:
         return Answer(ResponseCode.SYSTEM_ERROR, "crc32 not match")
     body = decode_register_broker(request.body, is_compressed=header.is_compressed, version=request.version)
+    registration = _registration(header, body, request.connection)
+    check_registration(context.routes, registration)
     registered = context.routes.register(
-        _registration(header, body, request.connection),
+        registration,
         now_ms=context.now_ms(),
         deletes_missing_topics=context.config.deletes_missing_topics,
     )
@@ -104,8 +106,6 @@ def add_write_permission(context: Context, request: Request) -> Answer:
 
 
 def _registration(header: RegisterBroker, body: RegisterBrokerBody, connection: int) -> Registration:
-    if not header.broker_name or not header.broker_address or not header.cluster:
-        raise BadBody("a broker registers with an empty name, address or cluster")
     return Registration(
         cluster=header.cluster,
         broker_name=header.broker_name,

@@ -10,6 +10,7 @@ from escrowmq.model.topic import TopicSystemFlag
 from escrowmq.namesrv import route_view
 from escrowmq.namesrv.context import Context
 from escrowmq.namesrv.kv_config import ORDER_TOPICS
+from escrowmq.namesrv.limits import check_names, check_topic
 from escrowmq.protocol.bodies.topic_list import TopicList
 from escrowmq.protocol.bodies.topic_route import decode_topic_route, encode_topic_route
 from escrowmq.protocol.headers.decoding import decode_header
@@ -27,6 +28,7 @@ _DISABLED: Final = Answer(ResponseCode.SYSTEM_ERROR, "disable")
 def route(context: Context, request: Request) -> Answer:
     """GET_ROUTEINFO_BY_TOPIC: where the queues of a topic are."""
     header = decode_header(GetRouteInfo, request.ext_fields)
+    check_names(topic=header.topic)
     if not context.is_ready:
         return Answer(ResponseCode.SYSTEM_ERROR, "name server not ready")
     found = context.routes.route(header.topic)
@@ -92,7 +94,9 @@ def register(context: Context, request: Request) -> Answer:
     """REGISTER_TOPIC_IN_NAMESRV: adds queues of a topic on brokers that are known."""
     header = decode_header(RegisterTopic, request.ext_fields)
     if request.body:
-        context.routes.register_topic(header.topic, decode_topic_route(request.body).queues)
+        queues = decode_topic_route(request.body).queues
+        check_topic(context.routes, header.topic, [queue.broker_name for queue in queues])
+        context.routes.register_topic(header.topic, queues)
     return Answer()
 
 

@@ -1,0 +1,13 @@
+"""The command `escrowmq` and its subcommands."""
+
+import click
+
+from escrowmq.cli.namesrv import namesrv
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Holds a message in escrow until your database decides."""
+
+
+main.add_command(namesrv)
