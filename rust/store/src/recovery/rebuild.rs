@@ -43,7 +43,7 @@ pub(crate) fn repair(
     let index_from = cut_index(files, examined, start)?;
     examined.report.has_rebuilt_index = index_from == start;
     examined.report.has_rebuilt_queues = queues_from == start;
-    if queues_from < examined.report.checked_from || index_from == start {
+    if queues_from == start || index_from == start {
         forget_built(files)?;
     }
     examined.report.records_rebuilt = match fill(files, rules, queues_from, index_from, end.offset, start)? {
@@ -69,8 +69,9 @@ pub(crate) fn repair(
 /// Lets the checkpoint vouch for no queue and no index entry, durably. While they are made anew from the log's start,
 /// a crash leaves some queues whole and others not begun, and only a start that builds all again can tell.
 fn forget_built(files: &Files) -> Result<()> {
-    let log_ms = files.checkpoint.times().log_ms;
-    files.checkpoint.save(CheckpointTimes { log_ms, queues_ms: 0, index_ms: 0 })
+    let times = files.checkpoint.times();
+    let forgotten = CheckpointTimes { queues_ms: 0, index_ms: 0, ..times };
+    if times == forgotten { Ok(()) } else { files.checkpoint.save(forgotten) }
 }
 
 /// Writes the part of the log that may not be on disk once more, and the zeros behind it, and syncs them. A sync that
