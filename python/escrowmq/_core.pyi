@@ -874,7 +874,8 @@ class Server:
             frame_timeout_s: How long a frame may take to arrive.
             stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
             connect_timeout_s: How long `connect` may take.
-            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY.
+            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY. One
+                connection may have a quarter of them, but at least 16.
             requests_max_bytes: The same in bytes.
             one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
             one_way_max_bytes: The same in bytes.
@@ -1151,7 +1152,8 @@ class BrokerServer:
             frame_timeout_s: How long a frame may take to arrive.
             stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
             connect_timeout_s: How long `connect` may take.
-            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY.
+            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY. One
+                connection may have a quarter of them, but at least 16.
             requests_max_bytes: The same in bytes.
             one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
             one_way_max_bytes: The same in bytes.

@@ -15,8 +15,9 @@
 //! ```
 //!
 //! - A request is answered once, in the kind of header it came with; a one-way request never.
-//! - When the queue is full, a request is answered `SYSTEM_BUSY` at once. One-way requests and responses can't be refused
-//!   like that: they have a limit of their own, at which their connections are not read any more.
+//! - When the queue is full, or one connection has its share of it, a request is answered `SYSTEM_BUSY` at once. One-way
+//!   requests and responses can't be refused like that: they have a limit of their own, at which their connections are
+//!   not read any more.
 //! - What happens on one connection is fetched in the order in which it happened, its opening and closing included.
 
 #![forbid(unsafe_code)]

@@ -44,7 +44,7 @@ impl PythonLane {
 
     fn two_way(&mut self, outbox: &mut Outbox, received: Received) {
         let mut line = self.queue.lock();
-        if self.queue.is_full(&line) {
+        if self.queue.is_full(&line, received.peer.connection) {
             line.refused += 1;
             let waiting = line.two_way.count;
             drop(line);

@@ -2,10 +2,12 @@
 //!
 //! The eventfd is readable exactly while something can be fetched or the lane has ended; both change under one lock.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 
 use escrowmq_net::ConnectionId;
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -15,7 +17,7 @@ use crate::event::Event;
 /// How much may wait for Python.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneLimits {
-    /// Most requests that want an answer.
+    /// Most requests that want an answer; a quarter of them, but at least 16, for one connection.
     pub requests_max: usize,
     /// Most bytes of them.
     pub requests_max_bytes: usize,
@@ -35,6 +37,11 @@ impl Default for LaneLimits {
         }
     }
 }
+
+/// One connection gets at most this part of the queue, so that a flood of one peer leaves room for the others.
+const SHARE: usize = 4;
+/// But at least this many.
+const SHARE_MIN: usize = 16;
 
 /// Any number but zero will do, and this is a small one in either byte order.
 const WAKE_COUNT: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 0];
@@ -86,6 +93,8 @@ impl Load {
 pub struct Line {
     events: VecDeque<Event>,
     pub two_way: Load,
+    /// How many of those belong to which connection.
+    two_way_by_connection: HashMap<ConnectionId, usize, RandomState>,
     pub one_way: Load,
     pub connection_events: Load,
     /// Connections that are not read until fewer one-way requests wait.
@@ -103,8 +112,28 @@ impl Line {
         self.events.is_empty()
     }
 
-    fn load(&mut self, class: Class) -> &mut Load {
-        match class {
+    fn add(&mut self, event: &Event) {
+        if let (Class::TwoWay, Event::Request(request)) = (Class::of(event), event) {
+            *self.two_way_by_connection.entry(request.received().peer.connection).or_default() += 1;
+        }
+        self.load(event).add(size_of_event(event));
+    }
+
+    fn subtract(&mut self, event: &Event) {
+        if let (Class::TwoWay, Event::Request(request)) = (Class::of(event), event)
+            && let Entry::Occupied(mut count) =
+                self.two_way_by_connection.entry(request.received().peer.connection)
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        self.load(event).subtract(size_of_event(event));
+    }
+
+    fn load(&mut self, event: &Event) -> &mut Load {
+        match Class::of(event) {
             Class::TwoWay => &mut self.two_way,
             Class::OneWay => &mut self.one_way,
             Class::Connection => &mut self.connection_events,
@@ -135,9 +164,11 @@ impl LaneQueue {
         self.line.lock()
     }
 
-    /// Whether a request that wants an answer has to be refused.
-    pub(crate) fn is_full(&self, line: &Line) -> bool {
+    /// Whether a request of a connection that wants an answer has to be refused: too many wait, or too many of its own.
+    pub(crate) fn is_full(&self, line: &Line, connection: ConnectionId) -> bool {
+        let own_count = line.two_way_by_connection.get(&connection).copied().unwrap_or_default();
         line.two_way.reaches(self.limits.requests_max, self.limits.requests_max_bytes)
+            || own_count >= (self.limits.requests_max / SHARE).max(SHARE_MIN)
     }
 
     /// Whether connections with one-way requests have to wait.
@@ -153,7 +184,7 @@ impl LaneQueue {
     }
 
     pub(crate) fn push(&self, line: &mut Line, event: Event) {
-        line.load(Class::of(&event)).add(size_of_event(&event));
+        line.add(&event);
         if line.is_empty() && !line.is_ended {
             self.set_readable();
         }
@@ -162,7 +193,7 @@ impl LaneQueue {
 
     pub(crate) fn pop(&self, line: &mut Line) -> Option<Event> {
         let event = line.events.pop_front()?;
-        line.load(Class::of(&event)).subtract(size_of_event(&event));
+        line.subtract(&event);
         if line.is_empty() {
             // A burst must not leave its room behind.
             line.events.shrink_to(1024);

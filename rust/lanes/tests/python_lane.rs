@@ -144,6 +144,26 @@ fn a_full_queue_refuses_by_count_and_by_size() {
 }
 
 #[test]
+fn a_flood_of_one_connection_leaves_room_for_others() {
+    let lane = Lane::start(LaneLimits { requests_max: 80, ..LaneLimits::default() });
+    let (mut flooding, mut other) = (lane.connect(), lane.connect());
+    for opaque in 0..200 {
+        flooding.write_all(&frame(HeaderKind::Binary, opaque, 0, b"")).expect("send");
+    }
+    for opaque in 20..200 {
+        let refused = receive(&mut flooding);
+        let header = refused.decode_header().expect("header");
+        assert_eq!((header.opaque, header.code), (opaque, 2));
+    }
+    other.write_all(&frame(HeaderKind::Binary, 1_000, 0, b"")).expect("send");
+    let waiting: Vec<_> = (0..21).map(|_| lane.next_request().received().opaque).collect();
+    assert_eq!(waiting, (0..20).chain([1_000]).collect::<Vec<_>>());
+    // What was fetched does not count any more.
+    flooding.write_all(&frame(HeaderKind::Binary, 300, 0, b"")).expect("send");
+    assert_eq!(lane.next_request().received().opaque, 300);
+}
+
+#[test]
 fn one_way_requests_wait_in_their_sockets_and_others_are_served_meanwhile() {
     let lane = Lane::start(LaneLimits { one_way_max: 2, ..LaneLimits::default() });
     let (mut flooding, mut other) = (lane.connect(), lane.connect());

@@ -1,7 +1,7 @@
 //! One connection: its socket, what it received, what it has to write, and when to give it up.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 
@@ -9,6 +9,10 @@ use crate::close_reason::CloseReason;
 use crate::options::Options;
 use crate::receive_buffer::ReceiveBuffer;
 use crate::write_queue::WriteQueue;
+
+/// How long a peer gets to take what was written last and to close. Closed at once, a socket that still receives answers
+/// with a reset, which may overtake our last bytes.
+pub const LINGER: Duration = Duration::from_secs(1);
 
 /// Names a connection. No number is used twice in the life of a server, so a late command never hits a newer connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +47,8 @@ pub enum State {
     Open,
     /// Nothing is read any more; when everything is written, it is closed for this reason.
     Draining(CloseReason),
+    /// Everything is written and the peer was told so; what it still sends is dropped, until it closes or time is up.
+    Lingering(CloseReason),
     /// It is on the list of those to be removed.
     Gone,
 }
@@ -76,6 +82,7 @@ pub struct Connection {
     pub is_dirty: bool,
     pub is_readable_again: bool,
     pub last_traffic: Instant,
+    pub last_write: Option<Instant>,
     /// When the frame that is not whole began.
     pub frame_since: Option<Instant>,
     /// Since when more is unread by the peer than is allowed.
@@ -102,6 +109,7 @@ impl Connection {
             is_dirty: false,
             is_readable_again: false,
             last_traffic: now,
+            last_write: None,
             frame_since: None,
             over_since: None,
             scheduled: None,
@@ -149,6 +157,7 @@ impl Connection {
                 return (self.state_since + options.connect_timeout, reason);
             }
             State::Draining(reason) => return (self.state_since + options.stall_timeout, reason.clone()),
+            State::Lingering(reason) => return (self.state_since + LINGER, reason.clone()),
             State::Open | State::Gone => {}
         }
         // While we do not read and owe nothing written, the silence is ours.

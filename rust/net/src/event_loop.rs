@@ -6,7 +6,7 @@
 //! Epoll reports changes only, so a connection remembers whether its socket may still have bytes or room. No step waits,
 //! and no connection gets more than its share of a round.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::close_reason::CloseReason;
 use crate::command::Command;
-use crate::connection::{Connection, ConnectionId, Peer, State};
+use crate::connection::{Connection, ConnectionId, LINGER, Peer, State};
 use crate::handler::{Handler, in_flight_size};
 use crate::options::Options;
 use crate::outbox::{Outbox, token};
@@ -34,8 +34,8 @@ const READ_SHARE_SIZE: usize = 256 * 1024;
 const ACCEPTS_MAX: usize = 256;
 /// How long to wait for descriptors when there are none.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
-/// What is read and dropped at an orderly close, so that unread bytes do not become a reset that overtakes our last ones.
-const DISCARDS_MAX: usize = 16;
+/// Reads of one round whose bytes nobody wants.
+const DROPPED_READS_MAX: usize = 16;
 
 pub struct EventLoop<H> {
     poll: Poll,
@@ -273,6 +273,9 @@ impl<H: Handler> EventLoop<H> {
     /// Reads until the socket has no more, the connection is paused or has had its share.
     fn read(&mut self, connection: ConnectionId) {
         let mut share = READ_SHARE_SIZE;
+        if self.outbox.live(connection).is_some_and(|found| matches!(found.state, State::Lingering(_))) {
+            return self.linger(connection);
+        }
         loop {
             if !self.deliver(connection) || !self.outbox.has_room_in_total(connection) {
                 return;
@@ -342,11 +345,33 @@ impl<H: Handler> EventLoop<H> {
         }
     }
 
+    /// Drops what a peer sends after our last byte; ends when it closes, or at once if it was sent nothing of late.
+    fn linger(&mut self, connection: ConnectionId) {
+        let now = self.outbox.now;
+        let Some(found) = self.outbox.live(connection) else { return };
+        let State::Lingering(reason) = &found.state else { return };
+        let reason = reason.clone();
+        let mut dropped = [0; 4096];
+        for _ in 0..DROPPED_READS_MAX {
+            match found.stream.read(&mut dropped) {
+                Ok(size) if size > 0 => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if found.last_write.is_none_or(|at| now.duration_since(at) >= LINGER) {
+                        self.outbox.abort(connection, reason);
+                    }
+                    return;
+                }
+                _ => return self.outbox.abort(connection, reason),
+            }
+        }
+        self.outbox.mark_readable_again(connection);
+    }
+
     fn write(&mut self, connection: ConnectionId) {
         let now = self.outbox.now;
         let Some(found) = self.outbox.connections.get_mut(&connection) else { return };
         found.is_dirty = false;
-        if found.is_blocked || matches!(found.state, State::Connecting | State::Gone) {
+        if found.is_blocked || matches!(found.state, State::Connecting | State::Lingering(_) | State::Gone) {
             return;
         }
         let before = found.queue.size();
@@ -354,14 +379,16 @@ impl<H: Handler> EventLoop<H> {
         let written = before - found.queue.size();
         if written > 0 {
             found.last_traffic = now;
+            found.last_write = Some(now);
         }
         let watched = match result {
             Ok(Written::All) => {
                 if let State::Draining(reason) = &found.state {
                     let reason = reason.clone();
-                    end_orderly(found);
-                    self.outbox.abort(connection, reason);
-                    return self.outbox.counters.bytes_sent.add(written);
+                    found.enter(State::Lingering(reason), now);
+                    // It fails where the peer has gone already, which reading tells.
+                    let _ = found.stream.shutdown(Shutdown::Write);
+                    self.outbox.mark_readable_again(connection);
                 }
                 self.watch_for_write(connection, false)
             }
@@ -395,20 +422,6 @@ impl<H: Handler> EventLoop<H> {
 }
 
 const TLS_HANDSHAKE: u8 = 0x16;
-
-/// Tells the peer that nothing follows, and drops what it sent and nobody will read.
-fn end_orderly(connection: &mut Connection) {
-    use std::io::Read;
-    if connection.stream.shutdown(Shutdown::Write).is_err() {
-        return;
-    }
-    let mut dropped = [0; 4096];
-    for _ in 0..DISCARDS_MAX {
-        if !matches!(connection.stream.read(&mut dropped), Ok(size) if size > 0) {
-            return;
-        }
-    }
-}
 
 fn listener_token(index: usize) -> Token {
     Token(WAKER_TOKEN.0 - 1 - index)

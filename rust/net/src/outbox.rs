@@ -74,6 +74,9 @@ impl Outbox {
     ) -> bool {
         let queued_size_max = self.options.in_flight_max_bytes.saturating_mul(2);
         let Some(found) = self.live(connection) else { return false };
+        if matches!(found.state, State::Lingering(_)) {
+            return false;
+        }
         if found.queue.size() > queued_size_max {
             // A peer that is over its limit gets time to read; one that lets this much pile up can't be waited for.
             self.abort(connection, CloseReason::SlowReader);
@@ -200,7 +203,7 @@ impl Outbox {
                 self.schedule(connection);
             }
             State::Connecting => self.abort(connection, reason),
-            State::Draining(_) | State::Gone => {}
+            State::Draining(_) | State::Lingering(_) | State::Gone => {}
         }
     }
 

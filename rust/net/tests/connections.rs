@@ -140,7 +140,7 @@ fn an_orderly_close_sends_what_was_answered() {
     let mut client = running.connect();
     client.request(3, b"");
     let (peer, frame) = running.next_frame();
-    // More than socket buffers hold, so that closing has to wait for the reader; and bytes that nobody will read.
+    // More than socket buffers hold, so that closing has to wait for the reader.
     let (size, settled_size) = (12 << 20, in_flight_size(&frame));
     let chunks = vec![Bytes::from(frame_bytes(3, &vec![9; size]))];
     let answer = Command::Send { connection: peer.connection, chunks, settled_size };
@@ -151,10 +151,17 @@ fn an_orderly_close_sends_what_was_answered() {
         assert!(matches!(server.remote().wake(), Err(NetError::Closed)));
         server.close(PATIENCE);
     });
+    // What the server does not read any more must not become a reset that overtakes the answer.
+    let mut writing = client.stream.try_clone().expect("clone");
+    let writer = std::thread::spawn(move || {
+        while std::io::Write::write_all(&mut writing, &frame_bytes(4, &[0; 500])).is_ok() {}
+    });
     let (opaque, body) = client.receive().expect("an answer");
     assert_eq!((opaque, body.len()), (3, size));
     assert!(client.is_closed());
     closing.join().expect("closed");
+    client.stream.shutdown(std::net::Shutdown::Both).ok();
+    writer.join().expect("writer");
     let last = running.events.try_iter().last();
     assert!(matches!(last, Some(Event::Closed(_, CloseReason::Shutdown))), "{last:?}");
 }

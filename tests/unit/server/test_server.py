@@ -66,20 +66,22 @@ def test_bodies_of_any_size_come_and_go_unchanged(server: Server, peer: Peer) ->
     assert peer.receive()[0].body == body
 
 
-def test_thousands_of_requests_are_fetched_and_answered_in_batches(server: Server, peer: Peer) -> None:
+def test_thousands_of_requests_are_fetched_and_answered_in_batches() -> None:
     count = 5_000
-    sender = threading.Thread(target=peer.send, args=[Frame(1, opaque=number) for number in range(count)])
-    sender.start()
-    answered = 0
-    while answered < count:
-        requests = [event for event in server.next_batch(timeout_s=PATIENCE_S) if isinstance(event, Request)]
-        server.answer([echo(request) for request in requests])
-        answered += len(requests)
-    assert [frame.opaque for frame in peer.receive(count)] == list(range(count))
-    sender.join()
-    statistics = server.statistics()
-    assert statistics.frames_received == statistics.frames_sent == count
-    assert statistics.requests_waiting == 0
+    # One connection may fill a quarter of the queue.
+    with Server.start([LOOPBACK], requests_max=4 * count) as server, Peer(server.addresses[0]) as peer:
+        sender = threading.Thread(target=peer.send, args=[Frame(1, opaque=number) for number in range(count)])
+        sender.start()
+        answered = 0
+        while answered < count:
+            requests = [event for event in server.next_batch(timeout_s=PATIENCE_S) if isinstance(event, Request)]
+            server.answer([echo(request) for request in requests])
+            answered += len(requests)
+        assert [frame.opaque for frame in peer.receive(count)] == list(range(count))
+        sender.join()
+        statistics = server.statistics()
+        assert statistics.frames_received == statistics.frames_sent == count
+        assert statistics.requests_waiting == 0
 
 
 def test_connections_come_and_go_in_order_with_their_requests(server: Server, peer: Peer) -> None:
