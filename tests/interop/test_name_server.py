@@ -72,11 +72,17 @@ def test_java_clients_and_mqadmin_find_apaches_broker_through_our_name_server(
         assert not has_route(client)
 
 
-def test_apaches_broker_unregisters_when_it_stops(
+def test_apaches_broker_registers_compressed_and_unregisters_when_it_stops(
     server: NameServerProcess, client: RawClient, installation: Installation, tmp_path: Path
 ) -> None:
-    with Apache(installation, tmp_path / "store", scratch=tmp_path, name_server_address=server.address) as broker:
-        assert clusters(client) != NOBODY
+    with Apache(
+        installation,
+        tmp_path / "store",
+        scratch=tmp_path,
+        name_server_address=server.address,
+        options={"compressedRegister": "true"},
+    ) as broker:
+        assert client.ask(ROUTE, {"topic": "TBW102"}).code == ResponseCode.SUCCESS
         broker.stop()
         assert clusters(client) == NOBODY
         assert server.log.count("broker gone") == 0

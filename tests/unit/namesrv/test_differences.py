@@ -11,6 +11,7 @@ from tests.golden.name_server_conversation import (
     TOPICS,
     UNREGISTER,
     broker,
+    compressed_table,
     table,
     topic,
 )
@@ -48,6 +49,13 @@ def test_a_body_that_is_none_is_refused_in_words(body: bytes, is_compressed: str
     assert answer.remark is not None
     assert "java" not in answer.remark
     assert clusters(desk) == NOBODY
+
+
+def test_a_compressed_body_is_known_by_its_first_byte() -> None:
+    """Apache's own broker, told to compress, says that it did not; its name server then refuses every registration."""
+    desk = Desk()
+    assert desk.ask(REGISTER, broker(), compressed_table(*TOPICS, counter=1)).code == ResponseCode.SUCCESS
+    assert desk.ask(ROUTE, {"topic": "orders"}).code == ResponseCode.SUCCESS
 
 
 def test_a_single_topic_of_an_unknown_broker_leaves_nothing_behind() -> None:

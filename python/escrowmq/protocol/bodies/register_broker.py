@@ -25,6 +25,7 @@ INFLATED_SIZE_MAX_BYTES: Final = 64 * 1024 * 1024
 """Three hundred thousand topics; what inflates to more is refused before it is held."""
 
 _TOPIC_WORDS_MIN: Final = 5
+_ZLIB_FIRST_BYTE: Final = 0x78
 _CRC_MASK: Final = 0x7FFF_FFFF
 
 
@@ -57,7 +58,8 @@ def decode_register_broker(body: bytes | memoryview, *, is_compressed: bool, ver
     """
     if not body:
         return RegisterBrokerBody(filter_servers=[])
-    if not is_compressed:
+    # Compat: brokers of 5.x that are set to compress say that they did not. No JSON begins as zlib does.
+    if not is_compressed and body[0] != _ZLIB_FIRST_BYTE:
         return fastjson.decode(body, RegisterBrokerBody)
     pieces = _Pieces(_inflate(body))
     data_version = fastjson.decode(pieces.next(), DataVersion)
