@@ -8,11 +8,12 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
+from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
 from escrowmq.errors import ConfigError
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65_535)]
@@ -46,6 +47,17 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole file."""
 
     namesrv: NameServerConfig = NameServerConfig()
+    broker: BrokerConfig = BrokerConfig()
+    store: StoreConfig = StoreConfig()
+
+
+Table = TypeVar("Table", NameServerConfig, BrokerConfig, StoreConfig)
+
+_TABLE_NAMES: Final[Mapping[type[Struct], str]] = {
+    NameServerConfig: "namesrv",
+    BrokerConfig: "broker",
+    StoreConfig: "store",
+}
 
 
 APACHE_NAMES: Final[Mapping[str, str]] = {
@@ -85,10 +97,7 @@ def load_config(path: Path) -> Config:
     Raises:
         ConfigError: The file can't be read, or a key is unknown or has no such value.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"the configuration {path} can't be read: {error.strerror}", key=str(path)) from error
+    content = _read(path)
     if path.suffix in {".conf", ".properties"}:
         return Config(namesrv=_from_properties(decode_properties(content)))
     try:
@@ -104,25 +113,30 @@ def decode_config(tables: Mapping[str, Any]) -> Config:
         ConfigError: A key is unknown, or has no such value.
     """
     _refuse_unknown(tables, Config.__struct_encode_fields__, where="")
-    namesrv = tables.get("namesrv", {})
-    if not isinstance(namesrv, Mapping):
-        raise ConfigError("namesrv is no table", key="namesrv")
-    return Config(namesrv=with_settings(NameServerConfig(), namesrv))
+    for name, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{name} is no table", key=name)
+    return Config(
+        namesrv=with_settings(NameServerConfig(), tables.get("namesrv", {})),
+        broker=with_settings(BrokerConfig(), tables.get("broker", {})),
+        store=with_settings(StoreConfig(), tables.get("store", {})),
+    )
 
 
-def with_settings(config: NameServerConfig, changes: Mapping[str, object]) -> NameServerConfig:
+def with_settings(config: Table, changes: Mapping[str, object]) -> Table:
     """The same settings but for some.
 
     Raises:
         ConfigError: A key is unknown, or has no such value.
     """
-    _refuse_unknown(changes, NameServerConfig.__struct_encode_fields__, where="namesrv.")
+    table = _TABLE_NAMES[type(config)]
+    _refuse_unknown(changes, config.__struct_encode_fields__, where=f"{table}.")
     try:
-        return msgspec.convert({**msgspec.structs.asdict(config), **changes}, NameServerConfig)
+        return msgspec.convert({**msgspec.structs.asdict(config), **changes}, type(config))
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at `$.")
         key = path.removesuffix("`")
-        raise ConfigError(f"namesrv.{key} = {changes.get(key)!r}: {reason}", key=key) from error
+        raise ConfigError(f"{table}.{key} = {changes.get(key)!r}: {reason}", key=key) from error
 
 
 def convert_setting(apache_name: str, text: str) -> object:
@@ -136,6 +150,45 @@ def convert_setting(apache_name: str, text: str) -> object:
         return msgspec.convert(text.strip(), fields[APACHE_NAMES[apache_name]], strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{apache_name} = {text!r}: {error}", key=apache_name) from error
+
+
+def load_broker_config(path: Path) -> tuple[Config, list[str]]:
+    """Reads a file of a broker's, and says which of its keys mean nothing here: RocketMQ has hundreds.
+
+    TOML, or properties with RocketMQ's keys if its name ends in .conf or .properties.
+
+    Raises:
+        ConfigError: The file can't be read, or a key is unknown in TOML or has no such value.
+    """
+    if path.suffix not in {".conf", ".properties"}:
+        return load_config(path), []
+    properties = decode_properties(_read(path))
+    ignored = [key for key in properties if key not in APACHE_KEYS]
+    config = Config()
+    for key, text in properties.items():
+        if key in APACHE_KEYS:
+            config = with_setting(config, key, text)
+    return config, ignored
+
+
+def with_setting(config: Config, key: str, text: str) -> Config:
+    """The same settings but for one of a broker's: `broker.name` and the like, or RocketMQ's name for it.
+
+    Raises:
+        ConfigError: The key is unknown, or the text is no such value.
+    """
+    table: str
+    apache = APACHE_KEYS.get(key)
+    if apache is not None:
+        try:
+            table, setting, value = apache.table, apache.setting, apache.convert(text)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(f"{key} = {text!r} is no value of it", key=key) from error
+        return _replace_table(config, table, {setting: value})
+    table, _, setting = key.partition(".")
+    known = [f"{name}.{field}" for name in ("broker", "store") for field in _fields(name)]
+    _refuse_unknown([key], [*known, *APACHE_KEYS], where="")
+    return _replace_table(config, table, {setting: _from_text(table, setting, text)})
 
 
 def decode_properties(content: bytes) -> dict[str, str]:
@@ -165,6 +218,34 @@ def default_data_folder(room: str) -> Path:
     """Where a server keeps its data unless told otherwise."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "escrowmq" / room
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"the configuration {path} can't be read: {error.strerror}", key=str(path)) from error
+
+
+def _fields(table: str) -> Mapping[str, Any]:
+    kinds = {name: kind for kind, name in _TABLE_NAMES.items()}
+    return {field.encode_name: field.type for field in msgspec.structs.fields(kinds[table])}
+
+
+def _from_text(table: str, setting: str, text: str) -> object:
+    kind = _fields(table)[setting]
+    if kind == list[str]:
+        return [part.strip() for part in text.split(";") if part.strip()]
+    try:
+        return msgspec.convert(text.strip(), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{table}.{setting} = {text!r}: {error}", key=f"{table}.{setting}") from error
+
+
+def _replace_table(config: Config, table: str, changes: Mapping[str, object]) -> Config:
+    if table == "store":
+        return msgspec.structs.replace(config, store=with_settings(config.store, changes))
+    return msgspec.structs.replace(config, broker=with_settings(config.broker, changes))
 
 
 def _from_properties(properties: Mapping[str, str]) -> NameServerConfig:

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from escrowmq.config import APACHE_NAMES, Config, NameServerConfig, decode_config, default_data_folder, load_config
+from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
+from escrowmq.config import (
+    APACHE_NAMES,
+    Config,
+    NameServerConfig,
+    decode_config,
+    default_data_folder,
+    load_broker_config,
+    load_config,
+    with_setting,
+)
 from escrowmq.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "escrowmq.toml"
@@ -15,7 +25,8 @@ SHIPPED = Path(__file__).parents[2] / "escrowmq.toml"
 def test_the_shipped_file_has_every_setting_with_its_default() -> None:
     assert load_config(SHIPPED) == Config()
     keys = re.findall(r"^(\w+) =", SHIPPED.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert keys == list(NameServerConfig.__struct_fields__)
+    tables = (NameServerConfig, BrokerConfig, StoreConfig)
+    assert keys == [name for table in tables for name in table.__struct_fields__]
 
 
 def test_every_setting_of_the_shipped_file_is_explained() -> None:
@@ -53,6 +64,47 @@ def test_a_configuration_of_rocketmqs_is_read(tmp_path: Path) -> None:
 
 def test_rocketmqs_names_are_names_of_settings() -> None:
     assert set(APACHE_NAMES.values()) <= set(NameServerConfig.__struct_fields__)
+    tables = {"broker": BrokerConfig, "store": StoreConfig}
+    for key in APACHE_KEYS.values():
+        assert key.setting in tables[key.table].__struct_fields__
+
+
+def test_a_broker_configuration_of_rocketmqs_is_read_and_says_what_means_nothing_here(tmp_path: Path) -> None:
+    path = tmp_path / "broker.conf"
+    path.write_text(
+        "brokerClusterName = DefaultCluster\nbrokerName=broker-b\nbrokerId=0\ndeleteWhen=04\nfileReservedTime=48\n"
+        "brokerRole=ASYNC_MASTER\nflushDiskType=ASYNC_FLUSH\nnamesrvAddr=127.0.0.1:9876; 127.0.0.1:9877\n"
+        "autoCreateTopicEnable=false\nmappedFileSizeConsumeQueue=6000000\ndiskMaxUsedSpaceRatio=80\n"
+    )
+    config, ignored = load_broker_config(path)
+    assert config.broker.name == "broker-b"
+    assert config.broker.name_servers == ["127.0.0.1:9876", "127.0.0.1:9877"]
+    assert not config.broker.creates_topics
+    assert config.store == StoreConfig(flush="async", retention_age_ms=48 * 3_600_000, disk_clean_ratio=0.8)
+    assert ignored == ["brokerRole"]
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message"),
+    [
+        ("broker.prot", "1", "there is no setting broker.prot; the nearest is broker.port"),
+        ("flushDiskTyp", "x", "there is no setting flushDiskTyp; the nearest is flushDiskType"),
+        ("flushDiskType", "x", "flushDiskType = 'x' is no value of it"),
+        ("listenPort", "70000", "broker.port = 70000: Expected `int` <= 65535"),
+        ("store.flush", "x", "store.flush = 'x': Invalid enum value 'x'"),
+    ],
+)
+def test_a_single_setting_that_is_none_is_refused_in_words(key: str, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        with_setting(Config(), key, text)
+    assert str(refused.value) == message
+
+
+def test_a_single_setting_is_set_by_our_name_or_rocketmqs() -> None:
+    config = with_setting(with_setting(Config(), "broker.name_servers", "a:1;b:2"), "listenPort", "20911")
+    config = with_setting(with_setting(config, "store.flush", "async"), "broker.creates_groups", "false")
+    assert config.broker == BrokerConfig(name_servers=["a:1", "b:2"], port=20_911, creates_groups=False)
+    assert config.store.flush == "async"
 
 
 @pytest.mark.parametrize("content", [b"[namesrv", b"\xff"])

@@ -2,7 +2,9 @@
 
 import click
 
+from escrowmq.cli.broker import broker
 from escrowmq.cli.namesrv import namesrv
+from escrowmq.cli.up import up
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -10,4 +12,6 @@ def main() -> None:
     """Holds a message in escrow until your database decides."""
 
 
+main.add_command(up)
+main.add_command(broker)
 main.add_command(namesrv)

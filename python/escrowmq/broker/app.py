@@ -1,0 +1,299 @@
+"""The composition root: builds the broker, runs it, stops it. The only place with everything in hand.
+
+    BrokerServer (its own threads) ── events ──▶ step ──▶ processors ──▶ tables
+                                   ◀─ answers ──      ──▶ snapshots, registration, notices to members
+
+Everything here is done by the one thread that calls `step`. What a batch changed is told to the fast lane before any of
+the batch is answered, so that a client never finds less than it was told.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+import structlog
+from msgspec.structs import asdict
+
+from escrowmq import _core
+from escrowmq.broker import addresses, processors
+from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_offsets import ConsumerOffsets
+from escrowmq.broker.context import Context
+from escrowmq.broker.held_answers import HeldAnswers
+from escrowmq.broker.housekeeping import Task, Timetable
+from escrowmq.broker.locks import QueueLocks
+from escrowmq.broker.outcome import Outcome, Retry
+from escrowmq.broker.registration import Identity, Registration
+from escrowmq.broker.snapshot import Snapshots
+from escrowmq.broker.subscriptions import SubscriptionGroups
+from escrowmq.broker.topics import TopicRules, Topics
+from escrowmq.broker_config import BrokerConfig, StoreConfig
+from escrowmq.errors import ServerClosed
+from escrowmq.protocol.request_codes import RequestCode
+
+BATCH_COUNT_MAX: Final = 256
+CLIENT_SCAN_MS: Final = 10_000
+LEASE_SCAN_MS: Final = 60_000
+UNREGISTER_WAIT_MS: Final = 3_000
+STOPPING_WAIT_S: Final = 0.01
+
+# Who makes a topic by these may look it up at once, so name servers know of it before the answer goes out.
+WAIT_FOR_NAME_SERVERS: Final = frozenset(
+    {
+        RequestCode.SEND_MESSAGE,
+        RequestCode.SEND_MESSAGE_V2,
+        RequestCode.SEND_BATCH_MESSAGE,
+        RequestCode.HEART_BEAT,
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
+    }
+)
+
+Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed
+Answered: TypeAlias = tuple[_core.Request, _core.Answer]
+
+_log = structlog.get_logger()
+
+
+class Broker:
+    """A broker that listens from its making to its closing. Use it as a context manager.
+
+    `while_stopping` is called while the broker waits for name servers to answer: one on the same thread has to.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        store: StoreConfig,
+        *,
+        data: Path,
+        while_stopping: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._while_stopping = while_stopping
+        place = addresses.choose(config)
+        topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=_wall_ms)
+        self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=_wall_ms)
+        groups = SubscriptionGroups(
+            _core.ConfigFile(data, "subscriptionGroup.json"), now_ms=_wall_ms, has_auto_create=config.creates_groups
+        )
+        clients = ClientRegistry(expiry_ms=config.client_timeout_ms)
+        self._store = _core.Store.open(data, store_host=place.advertised, **asdict(store))
+        try:
+            self._server = _start_server(self._store, place, config)
+        except BaseException:
+            self._store.close()
+            raise
+        self._server.load_consumer_offsets(self._offsets.loaded)
+        self._offsets.begin(self._server)
+        self._context = Context(
+            broker_name=config.name,
+            topics=topics,
+            groups=groups,
+            clients=clients,
+            locks=QueueLocks(lease_ms=config.queue_lease_ms),
+            offsets=self._server,
+            store=self._store,
+            now_ms=_now_ms,
+        )
+        self._snapshots = Snapshots(topics, groups, clients)
+        self._snapshots.publish(self._server)
+        self._registration = Registration(
+            Identity(
+                name=config.name,
+                cluster=config.cluster,
+                broker_id=config.id,
+                address=place.advertised,
+                ha_address=place.ha,
+            ),
+            config.name_servers,
+            topics,
+            self._server,
+            resolve=addresses.resolve,
+            interval_ms=config.register_interval_ms,
+        )
+        self._held: HeldAnswers[Answered] = HeldAnswers(wait_ms=config.name_server_wait_ms)
+        self._timetable = Timetable(
+            [
+                Task(self._save_offsets, config.offsets_interval_ms),
+                Task(self._expire_clients, CLIENT_SCAN_MS),
+                Task(self._expire_leases, LEASE_SCAN_MS),
+            ],
+            now_ms=_now_ms(),
+        )
+        self._advertised = place.advertised
+        self._registration.tick(now_ms=_now_ms())
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it listens."""
+        return self._server.addresses
+
+    @property
+    def advertised(self) -> str:
+        """The address that clients are told."""
+        return self._advertised
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while there is something to do."""
+        return self._server.fileno()
+
+    def wait_ms(self) -> float:
+        """How long nothing has to be done unless the descriptor says so; infinity for as long as it does not."""
+        due = min(self._timetable.next_due_ms(), self._registration.next_tick_ms(), self._held.next_deadline_ms())
+        return max(0.0, due - _now_ms())
+
+    def step(self) -> None:
+        """Does what waits: requests, events of connections, and what it is time for."""
+        self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0))
+        now_ms = _now_ms()
+        self._timetable.run(now_ms)
+        self._registration.tick(now_ms=now_ms)
+        self._settle([])
+
+    def close(self) -> None:
+        """Stops in order: name servers are told, what is in flight is answered, offsets and the log are on disk."""
+        try:
+            self._unregister()
+            self._server.close()
+            self._save_offsets()
+        finally:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _handle(self, events: Iterable[Event]) -> None:
+        """Requests in batches, but none across the end of a connection: what came before it is handled before it."""
+        requests: list[_core.Request] = []
+        for event in events:
+            if isinstance(event, _core.Request):
+                requests.append(event)
+                continue
+            self._process(requests)
+            requests = []
+            if isinstance(event, _core.Response):
+                self._registration.answered(event.connection, event.opaque, event.code, event.remark, event.body)
+            elif isinstance(event, _core.ConnectionClosed):
+                self._registration.closed(event.connection, event.reason, now_ms=_now_ms())
+                self._context.groups_to_tell.update(self._context.clients.close(event.connection))
+            elif event.is_outgoing:
+                self._registration.opened(event.connection, now_ms=_now_ms())
+        self._process(requests)
+
+    def _process(self, requests: Sequence[_core.Request]) -> None:
+        if requests:
+            outcomes = processors.process(self._context, requests)
+            self._settle([(request, _native(outcome)) for request, outcome in outcomes])
+
+    def _settle(self, answers: Sequence[Answered]) -> None:
+        """Tells everybody what has changed, and answers whoever need not wait for that."""
+        self._snapshots.publish(self._server)
+        now_ms = _now_ms()
+        ready = list(answers)
+        changed = self._context.topics.take_changed()
+        if changed:
+            before = self._registration.waiting()
+            self._registration.tell_changes(changed)
+            tickets = self._registration.waiting() - before
+            self._held.hold(
+                [answer for answer in ready if answer[0].code in WAIT_FOR_NAME_SERVERS], tickets, now_ms=now_ms
+            )
+            ready = [answer for answer in ready if answer[0].code not in WAIT_FOR_NAME_SERVERS]
+        ready += self._held.release(self._registration.waiting(), now_ms=now_ms)
+        if ready:
+            self._server.answer(ready)
+        self._tell_members()
+
+    def _tell_members(self) -> None:
+        """Members of a group that has changed look again at who has which queues."""
+        for name in sorted(self._context.groups_to_tell):
+            group = self._context.clients.consumer_group(name)
+            if group is not None and not group.is_broadcasting:
+                for connection in group.members:
+                    self._server.send(
+                        connection, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields={"consumerGroup": name}
+                    )
+        self._context.groups_to_tell.clear()
+
+    def _expire_clients(self) -> None:
+        for connection in self._context.clients.expired(now_ms=_now_ms()):
+            _log.warning("client expired", connection=connection)
+            self._context.groups_to_tell.update(self._context.clients.close(connection))
+            self._server.close_connection(connection)
+
+    def _expire_leases(self) -> None:
+        self._context.locks.expire(now_ms=_now_ms())
+
+    def _save_offsets(self) -> None:
+        self._offsets.save(self._server)
+
+    def _unregister(self) -> None:
+        """Serves on until the name servers have answered, so that clients turn elsewhere before we stop."""
+        self._registration.unregister()
+        deadline_ms = _now_ms() + UNREGISTER_WAIT_MS
+        try:
+            while self._registration.waiting() and _now_ms() < deadline_ms:
+                self._while_stopping()
+                self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=STOPPING_WAIT_S))
+            while events := self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0):
+                self._handle(events)
+            self._server.answer(self._held.release((), now_ms=_now_ms()))
+        except ServerClosed:
+            _log.warning("the server was closed before the broker")
+
+
+def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConfig) -> _core.BrokerServer:
+    return _core.BrokerServer.start(
+        store,
+        place.listen,
+        broker_name=config.name,
+        cluster_name=config.cluster,
+        region_id=config.region,
+        broker_address=place.host,
+        broker_permission=config.permission,
+        is_trace_on=config.asks_for_traces,
+        is_long_polling=config.has_long_polling,
+        short_polling_s=config.short_polling_ms / 1_000,
+        parked_pulls_max=config.parked_pulls_max,
+        pull_count_max=config.pull_count_max,
+        pull_size_max_bytes=config.pull_size_max_bytes,
+        hot_window_bytes=config.hot_window_bytes,
+        flush_timeout_s=config.flush_timeout_ms / 1_000,
+        frame_size_max_bytes=config.frame_size_max_bytes,
+        connections_max=config.connections_max,
+        in_flight_max_bytes=config.in_flight_max_bytes,
+        in_flight_total_max_bytes=config.in_flight_total_max_bytes,
+        idle_timeout_s=config.connection_idle_s,
+    )
+
+
+def _topic_rules(config: BrokerConfig) -> TopicRules:
+    return TopicRules(
+        broker_name=config.name,
+        cluster=config.cluster,
+        has_auto_create=config.creates_topics,
+        default_queues=config.default_topic_queues,
+    )
+
+
+def _native(outcome: Outcome) -> _core.Answer:
+    if isinstance(outcome, Retry):
+        return _core.Answer.RETRY
+    return _core.Answer(outcome.code, outcome.remark, ext_fields=outcome.ext_fields, body=outcome.body or None)
+
+
+def _now_ms() -> int:
+    """For how long ago things were; unlike the wall clock it is never set."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def _wall_ms() -> int:
+    """For what is written down."""
+    return time.time_ns() // 1_000_000

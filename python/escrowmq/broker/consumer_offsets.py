@@ -1,0 +1,66 @@
+"""consumerOffset.json: what groups read next, in RocketMQ's format. The table itself is the fast lane's."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from escrowmq.broker.data_version import next_version
+from escrowmq.broker.ports import TextFile
+from escrowmq.model.data_version import DataVersion
+
+
+class OffsetSource(Protocol):
+    """Where offsets are kept while the broker runs: `escrowmq._core.BrokerServer`, or a test's own."""
+
+    def consumer_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        """All offsets by `topic@group` and queue."""
+
+    def consumer_offsets_version(self) -> int:
+        """Counts changes: while it is the same, they are."""
+
+
+class OffsetsFile(Struct, frozen=True):
+    """What consumerOffset.json holds."""
+
+    data_version: DataVersion = field(default_factory=DataVersion, name="dataVersion")
+    offsets: dict[str, dict[int, int]] = field(default_factory=dict, name="offsetTable")
+    # How far consumers have pulled, which RocketMQ shows to operators; kept for a broker that goes on with it.
+    pulled: dict[str, Any] = field(default_factory=dict, name="pullOffsetTable")
+
+
+class ConsumerOffsets:
+    """The file, and what was last written into it."""
+
+    def __init__(self, file: TextFile, *, now_ms: Callable[[], int]) -> None:
+        self._file = file
+        self._now_ms = now_ms
+        text = file.load()
+        self._loaded = msgspec.json.decode(text, type=OffsetsFile) if text is not None else OffsetsFile()
+        self._data_version = self._loaded.data_version
+        self._saved_version: int | None = None
+
+    @property
+    def loaded(self) -> Mapping[str, Mapping[int, int]]:
+        """What the file held at the start, by `topic@group` and queue."""
+        return self._loaded.offsets
+
+    def begin(self, source: OffsetSource) -> None:
+        """Notes that what the source holds now is what the file holds."""
+        self._saved_version = source.consumer_offsets_version()
+
+    def save(self, source: OffsetSource) -> bool:
+        """Writes the offsets if they have changed since they were written; whether they had."""
+        # The version first: what changes while we copy is written the next time, and not forgotten.
+        version = source.consumer_offsets_version()
+        if version == self._saved_version:
+            return False
+        data_version = next_version(self._data_version, now_ms=self._now_ms())
+        content = OffsetsFile(
+            data_version, {key: dict(queues) for key, queues in source.consumer_offsets().items()}, self._loaded.pulled
+        )
+        self._file.save(msgspec.json.encode(content).decode())
+        self._data_version = data_version
+        self._saved_version = version
+        return True

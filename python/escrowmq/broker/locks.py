@@ -1,0 +1,61 @@
+"""Which consumer of a group has which queue for itself: the leases of orderly consumption.
+
+A client renews its leases every 20 s and trusts them for 30; here they live 60, so that no two clients have one.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from escrowmq.model.message_queue import MessageQueue
+
+LEASE_MS: Final = 60_000
+
+
+class Lease(Struct, frozen=True):
+    """A queue's owner, and when it last said so."""
+
+    client_id: str
+    renewed_at_ms: int
+
+
+class QueueLocks:
+    """Leases by group and queue."""
+
+    def __init__(self, *, lease_ms: int = LEASE_MS) -> None:
+        self._lease_ms = lease_ms
+        self._leases: dict[str, dict[MessageQueue, Lease]] = {}
+
+    def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str, *, now_ms: int) -> list[MessageQueue]:
+        """Leases queues to a client, or renews; those that it has now, others' not among them."""
+        leases = self._leases.setdefault(group, {})
+        locked = []
+        for queue in queues:
+            lease = leases.get(queue)
+            if lease is None or lease.client_id == client_id or self._is_over(lease, now_ms):
+                leases[queue] = Lease(client_id, now_ms)
+                locked.append(queue)
+        return locked
+
+    def unlock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
+        """Ends a client's leases of queues; those of others stay."""
+        leases = self._leases.get(group, {})
+        for queue in queues:
+            lease = leases.get(queue)
+            if lease is not None and lease.client_id == client_id:
+                del leases[queue]
+        if not leases:
+            self._leases.pop(group, None)
+
+    def expire(self, *, now_ms: int) -> None:
+        """Forgets leases that are over: groups come and go, and memory must not grow with those that went."""
+        for group, leases in list(self._leases.items()):
+            live = {queue: lease for queue, lease in leases.items() if not self._is_over(lease, now_ms)}
+            if live:
+                self._leases[group] = live
+            else:
+                del self._leases[group]
+
+    def _is_over(self, lease: Lease, now_ms: int) -> bool:
+        return now_ms - lease.renewed_at_ms > self._lease_ms

@@ -1,0 +1,98 @@
+"""What the broker's rooms need from outside: files, a way to peers, and the fast lane. `app` supplies them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Protocol
+
+from escrowmq.protocol.messages import Request
+
+
+class ClientRequest(Request, Protocol):
+    """A request of a client that says what it is written in."""
+
+    @property
+    def language(self) -> str:
+        """What the peer is written in."""
+
+
+class TextFile(Protocol):
+    """A small file of JSON that is replaced whole: `escrowmq._core.ConfigFile`, or a test's own."""
+
+    def load(self) -> str | None:
+        """The text, in strict JSON; None where there is no file."""
+
+    def save(self, text: str, /) -> None:
+        """Replaces the text, durably."""
+
+
+class Peers(Protocol):
+    """The way to whoever is connected: `escrowmq._core.BrokerServer`, or a test's own."""
+
+    def send(
+        self,
+        connection: int,
+        code: int,
+        *,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        one_way: bool = True,
+    ) -> int:
+        """Sends a request and returns its number, which the response repeats."""
+
+    def connect(self, address: str) -> int:
+        """Begins a connection and returns its number."""
+
+    def close_connection(self, connection: int) -> None:
+        """Closes a connection."""
+
+
+class OffsetTable(Protocol):
+    """What groups read next, which the fast lane keeps: `escrowmq._core.BrokerServer`, or a test's own."""
+
+    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Sets what a group reads next."""
+
+    def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
+        """Removes the offsets of a group, of a topic, or of a group in a topic."""
+
+
+class StoredRecord(Protocol):
+    """A message that was read."""
+
+    @property
+    def store_timestamp_ms(self) -> int:
+        """When it was appended."""
+
+
+class StoredQueue(Protocol):
+    """A queue and the offsets that it holds."""
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+
+    @property
+    def queue_id(self) -> int:
+        """Its number."""
+
+    @property
+    def min_offset(self) -> int:
+        """The first queue offset that is still there."""
+
+    @property
+    def max_offset(self) -> int:
+        """The queue offset that the next message gets."""
+
+
+class MessageStore(Protocol):
+    """What handlers read of the store: `escrowmq._core.Store`, or a test's own."""
+
+    def queues(self) -> Sequence[StoredQueue]:
+        """All queues."""
+
+    def iterate(self, topic: str, queue_id: int, offset: int = 0, *, count_max: int = 256) -> Iterator[StoredRecord]:
+        """Messages of a queue from the first that is still there."""
+
+    def offset_by_time(
+        self, topic: str, queue_id: int, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower"
+    ) -> int | None:
+        """The queue offset of a time; None where there is no such queue."""

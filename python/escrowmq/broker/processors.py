@@ -1,0 +1,100 @@
+"""The table of requests that the broker answers in Python, and what becomes of the others.
+
+A handler takes a batch. Requests of one code that stand together go to it together, so that the requests of a
+connection are handled in the order in which they came.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final, TypeAlias, TypeVar
+
+import structlog
+
+from escrowmq.broker.context import Context
+from escrowmq.broker.handlers import clients, groups, locks, messages, offsets, topics
+from escrowmq.broker.outcome import Outcome
+from escrowmq.broker.ports import ClientRequest
+from escrowmq.errors import EscrowError
+from escrowmq.protocol.messages import Answer
+from escrowmq.protocol.request_codes import RequestCode
+from escrowmq.protocol.response_codes import ResponseCode
+
+BatchHandler: TypeAlias = Callable[[Context, Sequence[ClientRequest]], list[Outcome]]
+Handler: TypeAlias = Callable[[Context, ClientRequest], Outcome]
+AnyRequest = TypeVar("AnyRequest", bound=ClientRequest)
+
+_log = structlog.get_logger()
+
+
+def each(handler: Handler) -> BatchHandler:
+    """A handler of batches that handles one request after the other; what goes wrong costs that request only."""
+
+    def handle(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
+        return [_guarded(handler, context, request) for request in requests]
+
+    return handle
+
+
+HANDLERS: Final[Mapping[int, BatchHandler]] = {
+    RequestCode.SEND_MESSAGE: each(messages.send),
+    RequestCode.SEND_MESSAGE_V2: each(messages.send),
+    RequestCode.SEND_BATCH_MESSAGE: each(messages.send),
+    RequestCode.PULL_MESSAGE: each(messages.pull),
+    RequestCode.LITE_PULL_MESSAGE: each(messages.pull),
+    RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: each(offsets.search),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: each(offsets.earliest_store_time),
+    RequestCode.HEART_BEAT: each(clients.heartbeat),
+    RequestCode.UNREGISTER_CLIENT: each(clients.unregister),
+    RequestCode.CHECK_CLIENT_CONFIG: each(clients.check),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: each(clients.consumer_list),
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: each(clients.consumer_connections),
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: each(clients.producer_connections),
+    RequestCode.LOCK_BATCH_MQ: each(locks.lock),
+    RequestCode.UNLOCK_BATCH_MQ: each(locks.unlock),
+    RequestCode.UPDATE_AND_CREATE_TOPIC: each(topics.update),
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: each(topics.update_list),
+    RequestCode.DELETE_TOPIC_IN_BROKER: each(topics.delete),
+    RequestCode.GET_ALL_TOPIC_CONFIG: each(topics.show_all),
+    RequestCode.GET_TOPIC_CONFIG: each(topics.show),
+    RequestCode.GET_TOPIC_STATS_INFO: each(topics.stats),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: each(groups.update),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: each(groups.update_list),
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: each(groups.delete),
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: each(groups.show_all),
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: each(groups.show),
+}
+
+
+def process(context: Context, requests: Sequence[AnyRequest]) -> Iterator[tuple[AnyRequest, Outcome]]:
+    """What becomes of each request, in their order."""
+    for code, run in groupby(requests, key=lambda request: request.code):
+        together = list(run)
+        yield from zip(together, _process_run(context, code, together), strict=True)
+
+
+def _process_run(context: Context, code: int, requests: Sequence[ClientRequest]) -> list[Outcome]:
+    handler = HANDLERS.get(code)
+    if handler is None:
+        _log.debug("request not supported", code=code, peer=requests[0].peer)
+        unsupported = Answer(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {code} not supported")
+        return [unsupported] * len(requests)
+    try:
+        return handler(context, requests)
+    except Exception as error:  # noqa: BLE001 - a fault in one handler must not take the broker down
+        return [_failed(requests[0], error)] * len(requests)
+
+
+def _guarded(handler: Handler, context: Context, request: ClientRequest) -> Outcome:
+    try:
+        return handler(context, request)
+    except EscrowError as error:
+        _log.warning("request refused", code=request.code, peer=request.peer, reason=str(error))
+        return Answer(ResponseCode.SYSTEM_ERROR, str(error))
+    except Exception as error:  # noqa: BLE001 - a fault in one request must not cost the others
+        return _failed(request, error)
+
+
+def _failed(request: ClientRequest, error: Exception) -> Answer:
+    _log.exception("request failed", code=request.code, peer=request.peer)
+    return Answer(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")

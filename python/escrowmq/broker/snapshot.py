@@ -1,0 +1,85 @@
+"""What the fast lane is told of topics, groups and subscriptions, whenever they have changed."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from escrowmq import _core
+from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.subscriptions import SubscriptionGroups
+from escrowmq.broker.topics import Topics
+from escrowmq.model.subscription import TAG, Subscription
+
+if TYPE_CHECKING:
+    from escrowmq.model.data_version import DataVersion
+
+
+class FastLane(Protocol):
+    """Where snapshots go: `escrowmq._core.BrokerServer`, or a test's own."""
+
+    def set_topics(self, topics: Mapping[str, _core.TopicEntry]) -> None:
+        """Replaces what is known of topics."""
+
+    def set_groups(self, groups: Mapping[str, _core.GroupEntry]) -> None:
+        """Replaces what is known of groups."""
+
+    def set_subscriptions(self, subscriptions: Mapping[tuple[str, str], _core.SubscriptionEntry]) -> None:
+        """Replaces what is known of subscriptions, by group and topic."""
+
+
+class Snapshots:
+    """Mirrors the tables into the fast lane."""
+
+    def __init__(self, topics: Topics, groups: SubscriptionGroups, clients: ClientRegistry) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._clients = clients
+        self._topics_told: DataVersion | None = None
+        self._groups_told: DataVersion | None = None
+        self._subscriptions_told: tuple[DataVersion, int] | None = None
+
+    def publish(self, fast_lane: FastLane) -> None:
+        """Tells the fast lane what has changed since it was told last."""
+        if self._topics_told != self._topics.data_version:
+            fast_lane.set_topics(self._topic_entries())
+            self._topics_told = self._topics.data_version
+        if self._groups_told != self._groups.data_version:
+            fast_lane.set_groups(self._group_entries())
+            self._groups_told = self._groups.data_version
+        subscriptions = (self._groups.data_version, self._clients.subscriptions_version)
+        if self._subscriptions_told != subscriptions:
+            fast_lane.set_subscriptions(self._subscription_entries())
+            self._subscriptions_told = subscriptions
+
+    def _topic_entries(self) -> dict[str, _core.TopicEntry]:
+        return {
+            name: _core.TopicEntry(
+                read_queue_count=topic.read_queues,
+                write_queue_count=topic.write_queues,
+                permission=topic.permissions,
+                is_ordered=topic.is_ordered,
+            )
+            for name, topic in self._topics.table.items()
+        }
+
+    def _group_entries(self) -> dict[str, _core.GroupEntry]:
+        return {
+            name: _core.GroupEntry(is_consume_enabled=group.may_consume) for name, group in self._groups.table.items()
+        }
+
+    def _subscription_entries(self) -> dict[tuple[str, str], _core.SubscriptionEntry]:
+        """What the fast lane may serve: a group that may not broadcast and does is refused by a handler."""
+        entries = {}
+        for consumers in self._clients.consumer_groups.values():
+            group = self._groups.find(consumers.name)
+            if group is not None and (group.may_broadcast or not consumers.is_broadcasting):
+                for topic, subscription in consumers.subscriptions.items():
+                    entries[consumers.name, topic] = _entry(subscription)
+        return entries
+
+
+def _entry(subscription: Subscription) -> _core.SubscriptionEntry:
+    return _core.SubscriptionEntry(
+        version=subscription.version,
+        expression_type=TAG if subscription.is_by_tag else subscription.expression_type,
+        codes=None if subscription.wants_all else subscription.codes,
+    )

@@ -1,0 +1,138 @@
+"""Settings of the broker and its store as frozen values, and RocketMQ's names for them. `config` reads them."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+Port: TypeAlias = Annotated[int, Meta(ge=0, le=65_535)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=1)]
+Seconds: TypeAlias = Annotated[int, Meta(ge=1)]
+Ratio: TypeAlias = Annotated[float, Meta(gt=0.0, le=1.0)]
+
+
+class BrokerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[broker]`."""
+
+    name: str = "broker-a"
+    cluster: str = "DefaultCluster"
+    id: Annotated[int, Meta(ge=0)] = 0
+    host: str = "127.0.0.1"
+    port: Port = 10_911
+    advertise: str = ""
+    name_servers: list[str] = []
+    data: str = ""
+    region: str = "DefaultRegion"
+    permission: Annotated[int, Meta(ge=0, le=7)] = 6
+    creates_topics: bool = True
+    default_topic_queues: Count = 8
+    creates_groups: bool = True
+    register_interval_ms: Milliseconds = 30_000
+    name_server_wait_ms: Milliseconds = 1_000
+    offsets_interval_ms: Milliseconds = 5_000
+    client_timeout_ms: Milliseconds = 120_000
+    queue_lease_ms: Milliseconds = 60_000
+    asks_for_traces: bool = True
+    has_long_polling: bool = True
+    short_polling_ms: Milliseconds = 1_000
+    parked_pulls_max: Count = 100_000
+    pull_count_max: Count = 32
+    pull_size_max_bytes: Bytes = 262_144
+    hot_window_bytes: Bytes = 33_554_432
+    flush_timeout_ms: Milliseconds = 5_000
+    connections_max: Count = 16_384
+    connection_idle_s: Seconds = 120
+    frame_size_max_bytes: Bytes = 16_777_216
+    in_flight_max_bytes: Bytes = 33_554_432
+    in_flight_total_max_bytes: Bytes = 268_435_456
+
+
+class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[store]`: the options of `escrowmq.Store.open`."""
+
+    flush: Literal["sync", "async"] = "sync"
+    segment_size_bytes: Bytes = 1_073_741_824
+    queue_file_entries: Count = 300_000
+    index_slots: Count = 5_000_000
+    index_entries: Count = 20_000_000
+    checkpoint_interval_ms: Milliseconds = 1_000
+    body_size_max_bytes: Bytes = 4_194_304
+    record_crc: bool = False
+    retention_age_ms: Milliseconds = 259_200_000
+    retention_hour: Annotated[int, Meta(ge=0, le=23)] = 4
+    disk_clean_ratio: Ratio = 0.75
+    disk_force_ratio: Ratio = 0.85
+    disk_refuse_ratio: Ratio = 0.9
+    reader_grace_ms: Annotated[int, Meta(ge=0)] = 120_000
+
+
+class ApacheKey(Struct, frozen=True):
+    """What one of RocketMQ's keys sets: a table, a setting, and how its text becomes a value."""
+
+    table: Literal["broker", "store"]
+    setting: str
+    convert: Callable[[str], Any]
+
+
+def _is_true(text: str) -> bool:
+    return text.lower() == "true"
+
+
+def _flush(text: str) -> str:
+    return {"SYNC_FLUSH": "sync", "ASYNC_FLUSH": "async"}[text]
+
+
+def _name_servers(text: str) -> list[str]:
+    return [address.strip() for address in text.split(";") if address.strip()]
+
+
+def _queue_file_entries(text: str) -> int:
+    return int(text) // 20
+
+
+def _hours_to_ms(text: str) -> int:
+    return int(text) * 3_600_000
+
+
+def _percent(text: str) -> float:
+    return int(text) / 100
+
+
+APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
+    "brokerName": ApacheKey("broker", "name", str),
+    "brokerClusterName": ApacheKey("broker", "cluster", str),
+    "brokerId": ApacheKey("broker", "id", int),
+    "bindAddress": ApacheKey("broker", "host", str),
+    "listenPort": ApacheKey("broker", "port", int),
+    "brokerIP1": ApacheKey("broker", "advertise", str),
+    "namesrvAddr": ApacheKey("broker", "name_servers", _name_servers),
+    "storePathRootDir": ApacheKey("broker", "data", str),
+    "regionId": ApacheKey("broker", "region", str),
+    "brokerPermission": ApacheKey("broker", "permission", int),
+    "autoCreateTopicEnable": ApacheKey("broker", "creates_topics", _is_true),
+    "defaultTopicQueueNums": ApacheKey("broker", "default_topic_queues", int),
+    "autoCreateSubscriptionGroup": ApacheKey("broker", "creates_groups", _is_true),
+    "registerNameServerPeriod": ApacheKey("broker", "register_interval_ms", int),
+    "flushConsumerOffsetInterval": ApacheKey("broker", "offsets_interval_ms", int),
+    "channelExpiredTimeout": ApacheKey("broker", "client_timeout_ms", int),
+    "traceOn": ApacheKey("broker", "asks_for_traces", _is_true),
+    "longPollingEnable": ApacheKey("broker", "has_long_polling", _is_true),
+    "shortPollingTimeMills": ApacheKey("broker", "short_polling_ms", int),
+    "maxTransferCountOnMessageInMemory": ApacheKey("broker", "pull_count_max", int),
+    "maxTransferBytesOnMessageInMemory": ApacheKey("broker", "pull_size_max_bytes", int),
+    "syncFlushTimeout": ApacheKey("broker", "flush_timeout_ms", int),
+    "serverChannelMaxIdleTimeSeconds": ApacheKey("broker", "connection_idle_s", int),
+    "flushDiskType": ApacheKey("store", "flush", _flush),
+    "mappedFileSizeCommitLog": ApacheKey("store", "segment_size_bytes", int),
+    "mappedFileSizeConsumeQueue": ApacheKey("store", "queue_file_entries", _queue_file_entries),
+    "maxHashSlotNum": ApacheKey("store", "index_slots", int),
+    "maxIndexNum": ApacheKey("store", "index_entries", int),
+    "maxMessageSize": ApacheKey("store", "body_size_max_bytes", int),
+    "enabledAppendPropCRC": ApacheKey("store", "record_crc", _is_true),
+    "fileReservedTime": ApacheKey("store", "retention_age_ms", _hours_to_ms),
+    "deleteWhen": ApacheKey("store", "retention_hour", int),
+    "diskMaxUsedSpaceRatio": ApacheKey("store", "disk_clean_ratio", _percent),
+}
+"""RocketMQ's keys of broker.conf that mean something here."""

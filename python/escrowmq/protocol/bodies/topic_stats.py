@@ -1,0 +1,25 @@
+"""The body that answers GET_TOPIC_STATS_INFO: what the queues of a topic hold.
+
+Compat: the keys of its table are objects, as Java's fastjson writes and reads them, which no other JSON is.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from escrowmq.model.message_queue import MessageQueue
+from escrowmq.protocol import fastjson
+
+
+class TopicOffset(Struct, frozen=True):
+    """What a queue holds: the first offset, the one after the last, and when the last message was stored."""
+
+    last_stored_at_ms: int = field(name="lastUpdateTimestamp")
+    max_offset: int = field(name="maxOffset")
+    min_offset: int = field(name="minOffset")
+
+
+def encode_topic_stats(queues: Mapping[MessageQueue, TopicOffset]) -> bytes:
+    """The answer to GET_TOPIC_STATS_INFO."""
+    pairs = (fastjson.encode_strict(queue) + b":" + fastjson.encode_strict(offset) for queue, offset in queues.items())
+    return b'{"offsetTable":{%s},"topicPutTps":0.0}' % b",".join(pairs)

@@ -1,0 +1,28 @@
+"""PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361), as far as it is to be said why they can't be answered."""
+
+from typing import Final
+
+from msgspec import Struct, field
+
+SUBSCRIPTION_IN_REQUEST: Final = 4
+"""The bit of `sysFlag` that says that the request brings its subscription along."""
+
+
+class PullMessage(Struct, frozen=True):
+    """Fields of the request."""
+
+    group: str = field(name="consumerGroup")
+    topic: str
+    queue_id: int = field(name="queueId")
+    system_flag: int = field(name="sysFlag")
+    expression_type: str = field(default="TAG", name="expressionType")
+
+    @property
+    def has_subscription(self) -> bool:
+        """Whether the request brings its subscription along."""
+        return bool(self.system_flag & SUBSCRIPTION_IN_REQUEST)
+
+    @property
+    def is_by_tag(self) -> bool:
+        """Whether the subscription that it brings along filters by tags."""
+        return self.expression_type in ("", "TAG")

@@ -1,0 +1,170 @@
+"""`escrowmq up` as a client meets it: send, pull, rebalance, stop, start again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.compat.broker_process import Client, ServerProcess
+from tests.unit.broker.desk import heartbeat
+from tests.unit.namesrv.desk import fastjson_value
+
+from escrowmq import decode_records
+from escrowmq.protocol.request_codes import RequestCode
+from escrowmq.protocol.response_codes import ResponseCode
+
+ANY_PORTS = ("--port=0", "--namesrv-port=0")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    with ServerProcess("up", tmp_path / "data", *ANY_PORTS) as process:
+        yield process
+
+
+def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int = 0) -> dict[str, str]:
+    """Sends a message, and returns the fields of the answer."""
+    fields = {
+        "a": "producers",
+        "b": topic,
+        "c": "TBW102",
+        "d": "4",
+        "e": str(queue_id),
+        "f": "0",
+        "g": "1700000000000",
+        "h": "0",
+        "i": f"TAGS\x01{tags}\x02",
+        "j": "0",
+        "k": "false",
+        "m": "false",
+    }
+    answer = client.ask(RequestCode.SEND_MESSAGE_V2, fields, body)
+    assert answer.code == ResponseCode.SUCCESS, answer.remark
+    return answer.ext_fields
+
+
+def pull(client: Client, group: str, topic: str, *, version: int = 1) -> list[bytes]:
+    """The bodies at the start of queue 0."""
+    fields = {
+        "consumerGroup": group,
+        "topic": topic,
+        "queueId": "0",
+        "queueOffset": "0",
+        "maxMsgNums": "32",
+        "sysFlag": "0",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subVersion": str(version),
+        "expressionType": "TAG",
+    }
+    answer = client.ask(RequestCode.PULL_MESSAGE, fields)
+    assert answer.code in {ResponseCode.SUCCESS, ResponseCode.PULL_NOT_FOUND}, answer.remark
+    return [bytes(record.body) for record in decode_records(answer.body)] if answer.body else []
+
+
+def commit(client: Client, group: str, topic: str, offset: int) -> int:
+    """Commits an offset of queue 0; the response code."""
+    fields = {"consumerGroup": group, "topic": topic, "queueId": "0", "commitOffset": str(offset)}
+    return client.ask(RequestCode.UPDATE_CONSUMER_OFFSET, fields).code
+
+
+def committed(client: Client, group: str, topic: str) -> str:
+    """The offset of queue 0 that was committed."""
+    fields = {"consumerGroup": group, "topic": topic, "queueId": "0"}
+    return client.ask(RequestCode.QUERY_CONSUMER_OFFSET, fields).ext_fields["offset"]
+
+
+def brokers(client: Client) -> object:
+    """The brokers that a name server knows."""
+    info = fastjson_value(bytes(client.ask(RequestCode.GET_BROKER_CLUSTER_INFO).body))
+    return info["clusterAddrTable"]["DefaultCluster"]
+
+
+def test_it_says_where_it_listens_in_under_a_second(server: ServerProcess, tmp_path: Path) -> None:
+    assert server.ready_after_cpu_s < 1.0
+    assert str(tmp_path / "data") in server.said
+    with Client(server.broker) as client, Client(server.name_server) as other:
+        assert client.ask(RequestCode.GET_ALL_TOPIC_CONFIG).code == ResponseCode.SUCCESS
+        assert other.ask(RequestCode.GET_BROKER_CLUSTER_INFO).code == ResponseCode.SUCCESS
+
+
+def test_a_topic_that_was_sent_to_is_routed_when_the_send_is_answered(server: ServerProcess) -> None:
+    with Client(server.broker) as client, Client(server.name_server) as name_server:
+        receipt = send(client, "orders", b"first")
+        assert receipt["queueOffset"] == "0"
+        route = name_server.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})
+        assert route.code == ResponseCode.SUCCESS
+        assert json.loads(bytes(route.body))["queueDatas"][0]["writeQueueNums"] == 4
+        assert send(client, "orders", b"second")["queueOffset"] == "1"
+
+
+def test_a_consumer_reads_what_it_subscribed_to(server: ServerProcess) -> None:
+    with Client(server.broker) as producer, Client(server.broker) as consumer:
+        send(producer, "orders", b"wanted", tags="a")
+        send(producer, "orders", b"unwanted", tags="z")
+        subscription = {"orders": (ord("a"),)}
+        consumer.ask(RequestCode.HEART_BEAT, body=heartbeat("one", "billing", subscription))
+        assert pull(consumer, "billing", "orders") == [b"wanted"]
+        assert commit(consumer, "billing", "orders", 2) == ResponseCode.SUCCESS
+        assert committed(consumer, "billing", "orders") == "2"
+
+
+def test_members_of_a_group_hear_of_who_comes_and_goes(server: ServerProcess) -> None:
+    with Client(server.broker) as first:
+        first.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        assert first.await_told().code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+        with Client(server.broker) as second:
+            second.ask(RequestCode.HEART_BEAT, body=heartbeat("two"))
+            assert first.await_told().ext_fields == {"consumerGroup": "billing"}
+            members = first.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "billing"})
+            assert json.loads(bytes(members.body)) == {"consumerIdList": ["one", "two"]}
+        assert first.await_told().code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+        members = first.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "billing"})
+        assert json.loads(bytes(members.body)) == {"consumerIdList": ["one"]}
+
+
+def test_the_vip_port_answers_too(server: ServerProcess) -> None:
+    host, _, port = server.broker.rpartition(":")
+    with Client(f"{host}:{int(port) - 2}") as client:
+        assert send(client, "orders", b"first")["queueOffset"] == "0"
+
+
+def test_after_an_orderly_stop_everything_is_there_again(tmp_path: Path) -> None:
+    """Messages, topics, groups and offsets."""
+    with ServerProcess("up", tmp_path / "data", *ANY_PORTS) as server, Client(server.broker) as client:
+        send(client, "orders", b"kept")
+        client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        assert pull(client, "billing", "orders") == [b"kept"]
+        assert commit(client, "billing", "orders", 1) == ResponseCode.SUCCESS
+        assert server.stop() == 0
+    with ServerProcess("up", tmp_path / "data", *ANY_PORTS) as server, Client(server.broker) as client:
+        assert committed(client, "billing", "orders") == "1"
+        client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        assert pull(client, "billing", "orders") == [b"kept"]
+        assert send(client, "orders", b"more")["queueOffset"] == "1"
+
+
+def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_is_not_there(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    options = ("--name=broker-b", "--port=0", f"--namesrv={server.name_server};127.0.0.1:1")
+    with ServerProcess("broker", tmp_path / "b", *options) as broker, Client(server.name_server) as client:
+        with Client(broker.broker) as producer:
+            send(producer, "payments", b"first")
+        assert brokers(client) == ["broker-a", "broker-b"]
+        assert broker.stop() == 0
+        assert brokers(client) == ["broker-a"]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--set=broker.prot=1", "there is no setting broker.prot; the nearest is broker.port"),
+        ("--set=broker.host=0.0.0.0", "set broker.advertise too"),
+        ("--config=/nowhere/broker.conf", "can't be read"),
+    ],
+)
+def test_what_can_not_be_run_is_refused_in_words(tmp_path: Path, option: str, words: str) -> None:
+    with ServerProcess("broker", tmp_path / "b", "--port=0", option) as broker:
+        assert broker.process.wait(20) == 1
+        assert words in broker.log

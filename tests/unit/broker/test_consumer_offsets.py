@@ -1,0 +1,46 @@
+"""consumerOffset.json: read as RocketMQ wrote it, written when something has changed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.golden.recordings import unpack_store
+from tests.unit.broker.desk import TextInMemory
+
+from escrowmq._core import ConfigFile
+from escrowmq.broker.consumer_offsets import ConsumerOffsets
+
+
+class Source:
+    """The offset table, with a version that changes with it."""
+
+    def __init__(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        self.offsets = offsets
+        self.version = 0
+
+    def consumer_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        return self.offsets
+
+    def consumer_offsets_version(self) -> int:
+        return self.version
+
+
+def test_what_apache_wrote_is_read(tmp_path: Path) -> None:
+    offsets = ConsumerOffsets(ConfigFile(unpack_store("clean", tmp_path), "consumerOffset.json"), now_ms=lambda: 0)
+    assert offsets.loaded["orders@billing"] == {0: 11, 1: 11, 2: 10, 3: 11}
+
+
+def test_offsets_are_saved_when_they_have_changed() -> None:
+    file = TextInMemory('{"offsetTable":{"a@g":{"0":1}},"pullOffsetTable":{"a@g":{"0":2}}}')
+    offsets = ConsumerOffsets(file, now_ms=lambda: 7)
+    source = Source(offsets.loaded)
+    offsets.begin(source)
+    assert not offsets.save(source)
+    source.offsets, source.version = {"a@g": {0: 5}}, 1
+    assert offsets.save(source)
+    assert not offsets.save(source)
+    assert file.value == {
+        "dataVersion": {"counter": 1, "stateVersion": 0, "timestamp": 7},
+        "offsetTable": {"a@g": {"0": 5}},
+        "pullOffsetTable": {"a@g": {"0": 2}},
+    }
+    assert ConsumerOffsets(file, now_ms=lambda: 0).loaded == {"a@g": {0: 5}}

@@ -1,0 +1,57 @@
+"""Queues that a consumer has for itself."""
+
+import json
+
+from tests.unit.broker.desk import Desk
+
+from escrowmq.broker.locks import LEASE_MS
+
+LOCK, UNLOCK = 41, 42
+
+
+def body(client: str, *queues: int, group: str = "auditors") -> bytes:
+    """The body of either request."""
+    wanted = [{"brokerName": "broker-a", "queueId": queue, "topic": "ledger"} for queue in queues]
+    return json.dumps({"clientId": client, "consumerGroup": group, "mqSet": wanted, "onlyThisBroker": False}).encode()
+
+
+def locked(desk: Desk, client: str, *queues: int, group: str = "auditors") -> list[int]:
+    """The queues that a client has after asking for some."""
+    answer = desk.ask(LOCK, body=body(client, *queues, group=group))
+    return [queue["queueId"] for queue in json.loads(answer.body)["lockOKMQSet"]]
+
+
+def test_a_queue_has_one_owner_in_a_group() -> None:
+    desk = Desk()
+    assert locked(desk, "one", 0, 1) == [0, 1]
+    assert locked(desk, "two", 1, 2) == [2]
+    assert locked(desk, "two", 0, group="others") == [0]
+
+
+def test_a_lease_ends_when_it_is_not_renewed() -> None:
+    desk = Desk()
+    locked(desk, "one", 0, 1)
+    desk.now_ms += LEASE_MS
+    assert locked(desk, "one", 0) == [0]
+    assert locked(desk, "two", 0, 1) == []
+    desk.now_ms += 1
+    assert locked(desk, "two", 0, 1) == [1]
+
+
+def test_who_unlocks_gives_up_its_own_only() -> None:
+    desk = Desk()
+    locked(desk, "one", 0)
+    desk.ask(UNLOCK, body=body("two", 0))
+    assert locked(desk, "two", 0) == []
+    desk.ask(UNLOCK, body=body("one", 0))
+    assert locked(desk, "two", 0) == [0]
+
+
+def test_leases_that_are_over_are_forgotten() -> None:
+    desk = Desk()
+    locked(desk, "one", 0)
+    locked(desk, "one", 0, group="others")
+    desk.context.locks.expire(now_ms=desk.now_ms + LEASE_MS)
+    assert locked(desk, "two", 0) == []
+    desk.context.locks.expire(now_ms=desk.now_ms + LEASE_MS + 1)
+    assert locked(desk, "two", 0) == [0]

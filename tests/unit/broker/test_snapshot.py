@@ -1,0 +1,73 @@
+"""What the fast lane is told, and when."""
+
+from collections.abc import Mapping
+
+from tests.unit.broker.desk import Desk, heartbeat
+
+from escrowmq._core import GroupEntry, SubscriptionEntry, TopicEntry
+from escrowmq.broker.snapshot import Snapshots
+from escrowmq.model.subscription import SubscriptionGroup
+
+
+class FastLane:
+    """What it was told last, and how often."""
+
+    def __init__(self) -> None:
+        self.topics: Mapping[str, TopicEntry] = {}
+        self.groups: Mapping[str, GroupEntry] = {}
+        self.subscriptions: Mapping[tuple[str, str], SubscriptionEntry] = {}
+        self.told: list[str] = []
+
+    def set_topics(self, topics: Mapping[str, TopicEntry]) -> None:
+        self.topics = topics
+        self.told.append("topics")
+
+    def set_groups(self, groups: Mapping[str, GroupEntry]) -> None:
+        self.groups = groups
+        self.told.append("groups")
+
+    def set_subscriptions(self, subscriptions: Mapping[tuple[str, str], SubscriptionEntry]) -> None:
+        self.subscriptions = subscriptions
+        self.told.append("subscriptions")
+
+
+def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
+    desk, lane = Desk(), FastLane()
+    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    snapshots.publish(lane)
+    assert lane.told == ["topics", "groups", "subscriptions"]
+    snapshots.publish(lane)
+    assert len(lane.told) == 3
+    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    snapshots.publish(lane)
+    assert lane.told[3:] == ["topics"]
+    assert lane.topics["orders"] == TopicEntry(read_queue_count=4, write_queue_count=4, permission=6)
+    desk.context.groups.update([SubscriptionGroup(name="closed", may_consume=False)])
+    snapshots.publish(lane)
+    assert lane.groups["closed"] == GroupEntry(is_consume_enabled=False)
+
+
+def test_subscriptions_are_told_with_their_codes_and_go_with_the_last_member() -> None:
+    desk, lane = Desk(), FastLane()
+    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    desk.ask(34, body=heartbeat(topics={"orders": (5, 7), "payments": ()}, version=9))
+    snapshots.publish(lane)
+    assert lane.subscriptions == {
+        ("billing", "orders"): SubscriptionEntry(version=9, codes=[5, 7]),
+        ("billing", "payments"): SubscriptionEntry(version=9, codes=None),
+    }
+    desk.context.clients.close(1)
+    snapshots.publish(lane)
+    assert lane.subscriptions == {}
+
+
+def test_a_group_that_may_not_broadcast_is_not_served_when_it_does() -> None:
+    desk, lane = Desk(), FastLane()
+    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    desk.context.groups.update([SubscriptionGroup(name="billing", may_broadcast=False)])
+    desk.ask(34, body=heartbeat(model="BROADCASTING"))
+    snapshots.publish(lane)
+    assert lane.subscriptions == {}
+    desk.ask(34, body=heartbeat(model="CLUSTERING"))
+    snapshots.publish(lane)
+    assert list(lane.subscriptions) == [("billing", "orders")]
