@@ -107,7 +107,9 @@ impl Expiry {
         if self.waiting() > 0 {
             core.queues.hide_before(report.log_start);
             // Only what is durable in the queues can go from the log: an entry that a power loss takes could not be made
-            // again, and the queue would have a gap, or begin once more at 0.
+            // again, and the queue would have a gap, or begin once more at 0. The log is flushed for the same reason: in
+            // async mode the file that remembers a queue's end may hold nothing but entries of unflushed records.
+            core.flush_once()?;
             core.checkpoint_once()?;
         }
         report.files_removed = self.remove_files(core, now_ms)?;

@@ -2,6 +2,7 @@
 //! the log's lock: a head built on the stack, and a copy of each of body, topic and properties to where they will lie.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{Ordering, fence};
 
 use crate::log_item::{MAGIC_V1, MAGIC_V2};
 use crate::properties::PROPERTY_SEPARATOR;
@@ -17,6 +18,8 @@ pub const TOPIC_SIZE_MAX_V1: usize = 127;
 /// Size of the checksum pair at the end of the properties: `__CRC32# 01`, ten digits, `02`.
 pub const RECORD_CRC_SIZE: usize = 20;
 
+/// Size and magic, which make a record of what follows.
+const MARK_SIZE: usize = 8;
 /// Everything before the body, its size included, with two IPv6 hosts.
 const HEAD_SIZE_MAX: usize = 112;
 /// The sign bit is cleared, as Java does to keep the number positive.
@@ -129,6 +132,9 @@ impl Record<'_> {
     }
 
     /// Writes everything but a checksum pair, and returns what is left of `out`.
+    ///
+    /// Size and magic come last. `out` may be a mapped file, which the kernel may write to the disk at any moment: what
+    /// it catches in the middle has no magic and is no record, where one with zeros for a queue would pass for whole.
     fn encode_fields<'a>(&self, properties_size: usize, out: &'a mut [u8]) -> &'a mut [u8] {
         let size = i32::try_from(out.len()).expect("a record takes less than 2 GiB");
         let properties_size = i16::try_from(properties_size).expect("properties take at most 32,767 bytes");
@@ -136,12 +142,16 @@ impl Record<'_> {
         let topic_size_size = if self.topic.len() > TOPIC_SIZE_MAX_V1 { 2 } else { 1 };
 
         let (head, head_size) = self.head(size);
-        let rest = put(out, &head[..head_size]);
+        let (mark, rest) = out.split_at_mut(MARK_SIZE);
+        let rest = put(rest, &head[MARK_SIZE..head_size]);
         let rest = put(rest, self.body);
         let rest = put(rest, &u16::from(topic_size).to_be_bytes()[2 - topic_size_size..]);
         let rest = put(rest, self.topic.as_bytes());
         let rest = put(rest, &properties_size.to_be_bytes());
-        put(rest, self.properties)
+        let rest = put(rest, self.properties);
+        fence(Ordering::Release);
+        mark.copy_from_slice(&head[..MARK_SIZE]);
+        rest
     }
 
     /// Everything before the body, its size included.

@@ -104,7 +104,8 @@ impl Segment {
         self.copy_in(offset, bytes);
     }
 
-    /// Lets `write` fill a range behind the published mark where it lies. One thread at a time, as `write_at`.
+    /// Lets `write` fill a range behind the published mark where it lies. One thread at a time, as `write_at`. It is a
+    /// record that is written: its first 8 bytes come last.
     ///
     /// # Panics
     /// If the range is published already or past the end.
@@ -120,7 +121,9 @@ impl Segment {
             std::slice::from_raw_parts_mut(self.mapping.memory().as_mut_ptr().add(range.start), range.len())
         };
         write(bytes);
-        self.mapping.wrote(range.start, bytes);
+        let (first, rest) = bytes.split_at(bytes.len().min(8));
+        self.mapping.wrote(range.start + first.len(), rest);
+        self.mapping.wrote(range.start, first);
     }
 
     /// Lets readers see everything before `upto`.
