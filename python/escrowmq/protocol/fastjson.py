@@ -14,8 +14,13 @@ from escrowmq.errors import BadBody
 
 T = TypeVar("T")
 
-# A string is taken whole, so that what stands in it is never mistaken for a key.
-_STRING_OR_BARE_KEY: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|([{,]\s*+)(-?\d++)(?=\s*+:)', re.DOTALL)
+DIALECT_SIZE_MAX_BYTES: Final = 4 * 1024 * 1024
+"""Largest text that is not strict JSON; strict JSON may be as large as a frame."""
+
+_BARE_KEY: Final = re.compile(rb"[{,]\s*+-?\d++\s*+:")
+# A string is taken whole, so that what stands in it is never mistaken for a key. One that does not end is taken to the
+# end of the text: looked at once, however many quotes stand in it.
+_STRING_OR_BARE_KEY: Final = re.compile(rb'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([{,]\s*+)(-?\d++)(?=\s*+:)', re.DOTALL)
 
 
 def encode(value: object) -> bytes:
@@ -40,6 +45,9 @@ def decode(data: bytes | memoryview, kind: type[T]) -> T:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
+            # Strict JSON is read in C, the rest is not: a large text of nonsense must not hold up who waits behind it.
+            if len(data) > DIALECT_SIZE_MAX_BYTES:
+                raise
             return msgspec.json.decode(_quote_keys(bytes(data)), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadBody(f"the body is no {kind.__name__}: {error}") from error
@@ -58,6 +66,9 @@ def _encode_key(key: object) -> bytes:
 
 
 def _quote_keys(data: bytes) -> bytes:
+    if _BARE_KEY.search(data) is None:
+        return data
+
     def quoted(match: re.Match[bytes]) -> bytes:
         return b'%s"%s"' % (match[1], match[2]) if match[2] else match[0]
 

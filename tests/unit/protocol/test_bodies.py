@@ -3,6 +3,7 @@
 import contextlib
 import json
 import struct
+import time
 import zlib
 
 import pytest
@@ -73,6 +74,19 @@ def test_only_keys_that_are_numbers_lose_their_quotes() -> None:
 def test_bytes_that_are_no_json_are_refused(data: bytes) -> None:
     with contextlib.suppress(BadBody):
         assert isinstance(fastjson.decode(data, DataVersion), DataVersion)
+
+
+@pytest.mark.parametrize(
+    "part", [b'\\"', b'"', b'"\\', b"{1:", b", ", b",1 ", b"[", b'{"a":', b"9"], ids=lambda part: str(part.decode())
+)
+def test_a_large_body_of_nonsense_takes_no_longer_than_a_large_body(part: bytes) -> None:
+    """A reader that goes back over what it read would take hours for four million bytes."""
+    started = time.process_time()
+    with pytest.raises(BadBody):
+        decode_topic_route(b'{"' + part * (4_000_000 // len(part)))
+    with pytest.raises(BadBody):
+        decode_topic_route(part * (4_000_000 // len(part)))
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("version", [401, 513])
