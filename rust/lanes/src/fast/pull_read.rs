@@ -100,18 +100,28 @@ pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &TagFilter) -> Opti
     if range.floor.0 > 0 && max - from > HOT_ENTRIES {
         return None;
     }
-    let mut scan = Scan { range, records: Vec::new(), size_bytes: 0, next: from, has_gap: false };
+    let visible_end = store.visible_end();
+    let mut scan =
+        Scan { range, visible_end, records: Vec::new(), size_bytes: 0, next: from, has_gap: false };
     scan.run(store, &queue, filter)?;
-    let status = match (scan.records.is_empty(), scan.has_gap) {
-        (false, _) => PullStatus::Found,
-        (true, false) => PullStatus::NoMatchedMessage,
-        (true, true) => PullStatus::MessageWasRemoving,
+    let status = if !scan.records.is_empty() {
+        PullStatus::Found
+    } else if scan.has_gap {
+        PullStatus::MessageWasRemoving
+    } else if scan.next == from {
+        // There is an entry, and its record is about to become visible: until then there is nothing new.
+        PullStatus::OffsetOverflowOne
+    } else {
+        PullStatus::NoMatchedMessage
     };
     Some(PullRead { records: scan.records, ..at(status, scan.next)? })
 }
 
 struct Scan<'a> {
     range: PullRange<'a>,
+    /// A queue grows a moment before its records count as visible. An entry of one that does not is left for the next
+    /// look: who takes it for a record that has expired skips a message.
+    visible_end: LogOffset,
     records: Vec<StoredRecord>,
     size_bytes: usize,
     next: u64,
@@ -131,7 +141,7 @@ impl Scan<'_> {
             }
             left = left.saturating_sub(entries.len());
             for entry in &entries {
-                if self.is_full(entry.record_size as usize) {
+                if entry.log_offset >= self.visible_end || self.is_full(entry.record_size as usize) {
                     return Some(());
                 }
                 if filter.matches(entry.tags_code) {
