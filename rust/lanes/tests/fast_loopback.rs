@@ -160,7 +160,7 @@ impl Peer {
                 let header = frame.decode_header().expect("header").into_owned();
                 return Answer { header, frame };
             }
-            let mut buffer = [0; 65_536];
+            let mut buffer = vec![0; 65_536];
             let size = self.stream.read(&mut buffer).expect("an answer");
             assert!(size > 0, "the server has closed");
             self.received.extend_from_slice(&buffer[..size]);
