@@ -89,7 +89,13 @@ impl BrokerServer {
             stall_timeout: duration("stall_timeout_s", stall_timeout_s)?,
             connect_timeout: duration("connect_timeout_s", connect_timeout_s)?,
         };
-        let limits = LaneLimits { requests_max, requests_max_bytes, one_way_max, one_way_max_bytes };
+        let limits = LaneLimits {
+            requests_max,
+            requests_max_bytes,
+            one_way_max,
+            one_way_max_bytes,
+            ..LaneLimits::default()
+        };
         let fast = FastLaneOptions {
             is_long_polling,
             short_polling: duration("short_polling_s", short_polling_s)?,

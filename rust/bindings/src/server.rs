@@ -69,7 +69,13 @@ impl Server {
             stall_timeout: duration("stall_timeout_s", stall_timeout_s)?,
             connect_timeout: duration("connect_timeout_s", connect_timeout_s)?,
         };
-        let limits = LaneLimits { requests_max, requests_max_bytes, one_way_max, one_way_max_bytes };
+        let limits = LaneLimits {
+            requests_max,
+            requests_max_bytes,
+            one_way_max,
+            one_way_max_bytes,
+            ..LaneLimits::default()
+        };
         py.detach(|| Self::with_handler(options, limits, |lane, _| lane)).map_err(server_error)
     }
 

@@ -14,9 +14,6 @@ use crate::queue::LaneQueue;
 /// Compat: Java clients try another broker on this code.
 const SYSTEM_BUSY: i32 = 2;
 
-/// Most openings and closings that wait. Peers that come and go faster than Python looks are closed unseen.
-const CONNECTION_EVENTS_MAX: usize = 65_536;
-
 /// Hands everything to Python.
 #[derive(Debug)]
 pub struct PythonLane {
@@ -59,7 +56,7 @@ impl PythonLane {
 impl Handler for PythonLane {
     fn opened(&mut self, outbox: &mut Outbox, peer: Peer) {
         let mut line = self.queue.lock();
-        if line.connection_events.count >= CONNECTION_EVENTS_MAX {
+        if self.queue.is_crowded(&line) {
             drop(line);
             self.unseen.insert(peer.connection);
             outbox.abort(peer.connection, CloseReason::Requested);

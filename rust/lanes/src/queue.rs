@@ -25,6 +25,8 @@ pub struct LaneLimits {
     pub one_way_max: usize,
     /// Most bytes of them.
     pub one_way_max_bytes: usize,
+    /// Most openings and closings. Peers that come and go faster than Python looks are closed unseen.
+    pub connection_events_max: usize,
 }
 
 impl Default for LaneLimits {
@@ -34,6 +36,7 @@ impl Default for LaneLimits {
             requests_max_bytes: 64 * 1024 * 1024,
             one_way_max: 10_000,
             one_way_max_bytes: 64 * 1024 * 1024,
+            connection_events_max: 65_536,
         }
     }
 }
@@ -169,6 +172,11 @@ impl LaneQueue {
         let own_count = line.two_way_by_connection.get(&connection).copied().unwrap_or_default();
         line.two_way.reaches(self.limits.requests_max, self.limits.requests_max_bytes)
             || own_count >= (self.limits.requests_max / SHARE).max(SHARE_MIN)
+    }
+
+    /// Whether no more connections can be told of.
+    pub(crate) fn is_crowded(&self, line: &Line) -> bool {
+        line.connection_events.count >= self.limits.connection_events_max
     }
 
     /// Whether connections with one-way requests have to wait.

@@ -202,6 +202,31 @@ fn events_of_a_connection_come_in_order() {
 }
 
 #[test]
+fn peers_that_come_faster_than_anyone_looks_are_closed_unseen() {
+    let lane = Lane::start(LaneLimits { connection_events_max: 2, ..LaneLimits::default() });
+    let (mut seen, mut unseen) = (lane.connect(), Vec::new());
+    seen.write_all(&frame(HeaderKind::Json, 1, 0, b"")).expect("send");
+    for _ in 0..5 {
+        unseen.push(lane.connect());
+    }
+    // The second is seen too; the others find that two openings wait.
+    for stream in &mut unseen[1..] {
+        assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+    }
+    let mut opened = 0;
+    let request = loop {
+        match lane.next() {
+            Event::Opened(_) => opened += 1,
+            Event::Request(request) => break request,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!((1..=2).contains(&opened));
+    lane.end.answer([(&request, &done())]).expect("answered");
+    assert_eq!(receive(&mut seen).decode_header().expect("header").opaque, 1);
+}
+
+#[test]
 fn a_header_that_cannot_be_read_closes_the_connection() {
     let lane = Lane::start(LaneLimits::default());
     let mut stream = lane.connect();

@@ -129,7 +129,6 @@ impl<H: Handler> EventLoop<H> {
                 self.accept(index);
             }
         }
-        self.outbox.resume_after_total();
         for connection in std::mem::take(&mut self.outbox.readable_again) {
             if let Some(found) = self.outbox.connections.get_mut(&connection) {
                 found.is_readable_again = false;
@@ -150,6 +149,8 @@ impl<H: Handler> EventLoop<H> {
             self.outbox.counters.count_closed(&reason);
             self.handler.closed(&mut self.outbox, peer, reason);
         }
+        // Last, since writes and removals are what makes the total shrink, and nothing else might wake those who wait.
+        self.outbox.resume_after_total();
     }
 
     fn take_commands(&mut self) {
