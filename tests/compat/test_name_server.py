@@ -126,6 +126,7 @@ def test_a_broker_is_gone_when_its_connection_is(server: NameServerProcess, clie
         assert client.ask(ROUTE, ORDERS).code == ResponseCode.SUCCESS
     await_value(lambda: client.ask(ROUTE, ORDERS).code, ResponseCode.TOPIC_NOT_EXIST)
     assert clusters(client) == []
+    assert server.log.count("broker registered") == server.log.count("broker gone") == 1
 
 
 def test_a_silent_broker_is_gone_and_its_connection_closed(tmp_path: Path) -> None:

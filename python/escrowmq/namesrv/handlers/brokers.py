@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import structlog
+
 from escrowmq.model.data_version import DataVersion
 from escrowmq.namesrv.context import Context
 from escrowmq.namesrv.kv_config import ORDER_TOPICS
@@ -23,6 +25,8 @@ from escrowmq.protocol.headers.wipe_write_permission import WipeWritePermission
 from escrowmq.protocol.messages import Answer, Request
 from escrowmq.protocol.response_codes import ResponseCode
 
+_log = structlog.get_logger()
+
 # Compat: RocketMQ's handler forgets to clear the remark that answers begin with.
 _FORGOTTEN_REMARK: Final = "not set any response code"
 
@@ -35,6 +39,7 @@ def register(context: Context, request: Request) -> Answer:
     body = decode_register_broker(request.body, is_compressed=header.is_compressed, version=request.version)
     registration = _registration(header, body, request.connection)
     check_registration(context.routes, registration)
+    is_new = registration.address not in context.routes.live
     registered = context.routes.register(
         registration,
         now_ms=context.now_ms(),
@@ -42,6 +47,8 @@ def register(context: Context, request: Request) -> Answer:
     )
     if registered is None:
         return Answer(ResponseCode.SYSTEM_ERROR, "register broker failed")
+    if is_new:
+        _log.info("broker registered", **_facts(header), broker_id=header.broker_id, topics=len(registration.topics))
     told = {"haServerAddr": registered.ha_address, "masterAddr": registered.master_address}
     order_topics = context.kv_config.namespace(ORDER_TOPICS) if context.config.tells_brokers_order_topics else None
     return Answer(
@@ -53,7 +60,8 @@ def register(context: Context, request: Request) -> Answer:
 def unregister(context: Context, request: Request) -> Answer:
     """UNREGISTER_BROKER: a broker stops."""
     header = decode_header(UnregisterBroker, request.ext_fields)
-    context.routes.unregister(cluster=header.cluster, broker_name=header.broker_name, address=header.broker_address)
+    if context.routes.unregister(cluster=header.cluster, broker_name=header.broker_name, address=header.broker_address):
+        _log.info("broker unregistered", **_facts(header))
     return Answer()
 
 
@@ -103,6 +111,10 @@ def add_write_permission(context: Context, request: Request) -> Answer:
     header = decode_header(AddWritePermission, request.ext_fields)
     count = context.routes.add_write_permission(header.broker_name)
     return Answer(ext_fields={"addTopicCount": str(count)})
+
+
+def _facts(header: RegisterBroker | UnregisterBroker) -> dict[str, str]:
+    return {"cluster": header.cluster, "broker": header.broker_name, "address": header.broker_address}
 
 
 def _registration(header: RegisterBroker, body: RegisterBrokerBody, connection: int) -> Registration:
