@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.compat.broker_process import Client, ServerProcess
+from tests.compat.name_server_process import await_value
 from tests.unit.broker.desk import heartbeat
 from tests.unit.namesrv.desk import fastjson_value
 
-from escrowmq import decode_records
+from escrowmq import Frame, decode_records
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -154,6 +155,33 @@ def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_
         assert brokers(client) == ["broker-a", "broker-b"]
         assert broker.stop() == 0
         assert brokers(client) == ["broker-a"]
+
+
+def test_a_one_way_send_makes_its_topic_and_is_stored(server: ServerProcess) -> None:
+    fields = {
+        "a": "p",
+        "b": "orders",
+        "c": "TBW102",
+        "d": "4",
+        "e": "0",
+        "f": "0",
+        "g": "1",
+        "h": "0",
+        "i": "",
+        "j": "0",
+    }
+    with Client(server.broker) as client:
+        client.send(Frame(310, language="JAVA", version=513, opaque=77, flag=2, ext_fields=fields, body=b"one way"))
+        client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        await_value(lambda: pull(client, "billing", "orders"), [b"one way"])
+
+
+def test_a_name_as_long_as_a_frame_costs_only_its_sender(server: ServerProcess) -> None:
+    """The remark would repeat it, and written as JSON would be longer than any header may be."""
+    with Client(server.broker) as client, Client(server.broker) as other:
+        answer = client.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": '"' * 7_000_000})
+        assert answer.code == ResponseCode.SYSTEM_ERROR
+        assert send(other, "orders", b"first")["queueOffset"] == "0"
 
 
 @pytest.mark.parametrize(

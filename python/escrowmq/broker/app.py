@@ -30,14 +30,17 @@ from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
 from escrowmq.broker_config import BrokerConfig, StoreConfig
-from escrowmq.errors import ServerClosed
+from escrowmq.errors import BadFrame, ServerClosed
 from escrowmq.protocol.request_codes import RequestCode
+from escrowmq.protocol.response_codes import ResponseCode
 
 BATCH_COUNT_MAX: Final = 256
 CLIENT_SCAN_MS: Final = 10_000
 LEASE_SCAN_MS: Final = 60_000
 UNREGISTER_WAIT_MS: Final = 3_000
 STOPPING_WAIT_S: Final = 0.01
+# Remarks repeat what was asked, which may be long; nobody reads more than this.
+REMARK_LENGTH_MAX: Final = 4_096
 
 # Who makes a topic by these may look it up at once, so name servers know of it before the answer goes out.
 WAIT_FOR_NAME_SERVERS: Final = frozenset(
@@ -85,7 +88,12 @@ class Broker:
         except BaseException:
             self._store.close()
             raise
-        self._server.load_consumer_offsets(self._offsets.loaded)
+        try:
+            self._server.load_consumer_offsets(self._offsets.loaded)
+        except BaseException:
+            self._server.close()
+            self._store.close()
+            raise
         self._offsets.begin(self._server)
         self._context = Context(
             broker_name=config.name,
@@ -208,8 +216,19 @@ class Broker:
             ready = [answer for answer in ready if answer[0].code not in WAIT_FOR_NAME_SERVERS]
         ready += self._held.release(self._registration.waiting(), now_ms=now_ms)
         if ready:
-            self._server.answer(ready)
+            self._answer(ready)
         self._tell_members()
+
+    def _answer(self, answers: list[Answered]) -> None:
+        """Sends answers; one that no header can express costs its own request only."""
+        try:
+            self._server.answer(answers)
+        except BadFrame:
+            for request, answer in answers:
+                try:
+                    self._server.answer([(request, answer)])
+                except BadFrame as error:
+                    self._server.answer([(request, _core.Answer(ResponseCode.SYSTEM_ERROR, str(error)))])
 
     def _tell_members(self) -> None:
         """Members of a group that has changed look again at who has which queues."""
@@ -244,7 +263,7 @@ class Broker:
                 self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=STOPPING_WAIT_S))
             while events := self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0):
                 self._handle(events)
-            self._server.answer(self._held.release((), now_ms=_now_ms()))
+            self._answer(self._held.release((), now_ms=_now_ms()))
         except ServerClosed:
             _log.warning("the server was closed before the broker")
 
@@ -286,7 +305,8 @@ def _topic_rules(config: BrokerConfig) -> TopicRules:
 def _native(outcome: Outcome) -> _core.Answer:
     if isinstance(outcome, Retry):
         return _core.Answer.RETRY
-    return _core.Answer(outcome.code, outcome.remark, ext_fields=outcome.ext_fields, body=outcome.body or None)
+    remark = outcome.remark[:REMARK_LENGTH_MAX] if outcome.remark is not None else None
+    return _core.Answer(outcome.code, remark, ext_fields=outcome.ext_fields, body=outcome.body or None)
 
 
 def _now_ms() -> int:

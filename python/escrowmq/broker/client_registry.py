@@ -13,6 +13,8 @@ from escrowmq.model.subscription import BROADCASTING, Subscription
 from escrowmq.protocol.bodies.heartbeat import ConsumerData
 
 EXPIRY_MS: Final = 120_000
+PRODUCER_GROUPS_MAX: Final = 1_024
+"""Of one connection; further ones are not noted."""
 
 
 class Client(Struct, frozen=True):
@@ -32,6 +34,7 @@ class ConsumerGroup(Struct):
     consume_type: str = "CONSUME_PASSIVELY"
     message_model: str = "CLUSTERING"
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    fingerprint: int = 0
     members: dict[int, Client] = field(default_factory=dict)
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
@@ -56,7 +59,6 @@ class ClientRegistry:
         self._groups_of: dict[int, set[str]] = {}
         self._producer_groups_of: dict[int, set[str]] = {}
         self._last_seen_ms: dict[int, int] = {}
-        self._fingerprints: dict[str, int] = {}
         self.subscriptions_version = 0
 
     @property
@@ -72,12 +74,6 @@ class ClientRegistry:
         """The producers of a group; None where there never was one."""
         members = self._producers.get(group)
         return None if members is None else list(members.values())
-
-    def has_new_fingerprint(self, group: str, fingerprint: int) -> bool:
-        """Notes the fingerprint of a group's heartbeat; True if another one was noted before."""
-        before = self._fingerprints.get(group)
-        self._fingerprints[group] = fingerprint
-        return before is not None and before != fingerprint
 
     def register_consumer(
         self, client: Client, data: ConsumerData, *, now_ms: int, has_subscriptions: bool = True
@@ -98,8 +94,11 @@ class ClientRegistry:
 
     def register_producer(self, client: Client, group: str, *, now_ms: int) -> None:
         """Notes a producer's heartbeat."""
+        groups = self._producer_groups_of.setdefault(client.connection, set())
+        if group not in groups and len(groups) >= PRODUCER_GROUPS_MAX:
+            return
+        groups.add(group)
         self._producers.setdefault(group, {})[client.connection] = client
-        self._producer_groups_of.setdefault(client.connection, set()).add(group)
         self._last_seen_ms[client.connection] = now_ms
 
     def unregister_consumer(self, connection: int, group: str) -> bool:

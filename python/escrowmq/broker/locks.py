@@ -11,6 +11,8 @@ from msgspec import Struct
 from escrowmq.model.message_queue import MessageQueue
 
 LEASE_MS: Final = 60_000
+LEASES_MAX: Final = 1_000_000
+"""Of all groups; beyond, no further queue is locked until leases end."""
 
 
 class Lease(Struct, frozen=True):
@@ -26,6 +28,7 @@ class QueueLocks:
     def __init__(self, *, lease_ms: int = LEASE_MS) -> None:
         self._lease_ms = lease_ms
         self._leases: dict[str, dict[MessageQueue, Lease]] = {}
+        self._count = 0
 
     def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str, *, now_ms: int) -> list[MessageQueue]:
         """Leases queues to a client, or renews; those that it has now, others' not among them."""
@@ -33,6 +36,10 @@ class QueueLocks:
         locked = []
         for queue in queues:
             lease = leases.get(queue)
+            if lease is None:
+                if self._count >= LEASES_MAX:
+                    break
+                self._count += 1
             if lease is None or lease.client_id == client_id or self._is_over(lease, now_ms):
                 leases[queue] = Lease(client_id, now_ms)
                 locked.append(queue)
@@ -45,6 +52,7 @@ class QueueLocks:
             lease = leases.get(queue)
             if lease is not None and lease.client_id == client_id:
                 del leases[queue]
+                self._count -= 1
         if not leases:
             self._leases.pop(group, None)
 
@@ -56,6 +64,7 @@ class QueueLocks:
                 self._leases[group] = live
             else:
                 del self._leases[group]
+        self._count = sum(map(len, self._leases.values()))
 
     def _is_over(self, lease: Lease, now_ms: int) -> bool:
         return now_ms - lease.renewed_at_ms > self._lease_ms

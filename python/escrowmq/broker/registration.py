@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from escrowmq.broker.ports import Peers
 from escrowmq.broker.topics import Topics
-from escrowmq.errors import BadBody
+from escrowmq.errors import EscrowError
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol import fastjson
 from escrowmq.protocol.bodies.kv_table import decode_kv_table
@@ -195,8 +195,8 @@ class Registration:
             return
         try:
             self._topics.mark_ordered(decode_kv_table(body))
-        except BadBody as error:
-            _log.warning("order topics not understood", name_server=server.address, reason=str(error))
+        except EscrowError as error:
+            _log.warning("order topics not taken over", name_server=server.address, reason=str(error))
 
     def _find(self, connection: int) -> _NameServer | None:
         return next((server for server in self._name_servers if server.connection == connection), None)

@@ -28,6 +28,9 @@ SYSTEM_GROUPS: Final = (
     "CID_RMQ_SYS_TRANS",
 )
 
+GROUPS_MAX: Final = 100_000
+"""Beyond this many, groups are made by operators only: a client must not fill memory and disk by inventing names."""
+
 
 class GroupsFile(Struct, frozen=True):
     """What subscriptionGroup.json holds."""
@@ -74,7 +77,8 @@ class SubscriptionGroups:
     def find_or_create(self, name: str) -> SubscriptionGroup | None:
         """The group of a name, made if it is not there; None if it may not be made or no group may be called so."""
         group = self._groups.get(name)
-        if group is None and self._has_auto_create and names.refuse_group(name) is None:
+        may_create = self._has_auto_create and len(self._groups) < GROUPS_MAX
+        if group is None and may_create and names.refuse_group(name) is None:
             group = SubscriptionGroup(name=name)
             self._replace({**self._groups, name: group})
         return group

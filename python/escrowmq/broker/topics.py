@@ -23,6 +23,9 @@ BENCHMARK_QUEUES: Final = 1024
 SCHEDULE_QUEUES: Final = 18
 REVIVE_QUEUES: Final = 8
 
+TOPICS_MAX: Final = 100_000
+"""Beyond this many, topics are made by operators only: a client must not fill memory and disk by inventing names."""
+
 
 class TopicRules(Struct, frozen=True, kw_only=True):
     """What decides which topics a broker has by itself."""
@@ -87,11 +90,11 @@ class Topics:
             return False
         if default_topic == names.DEFAULT_TOPIC and not self._rules.has_auto_create:
             return False
+        if len(self._topics) >= TOPICS_MAX:
+            return False
         queues = max(0, min(queues_max, default.write_queues))
         permissions = default.permissions & ~Permission.INHERIT
-        self._put(
-            [TopicConfig(name, queues, queues, permissions, default.filter_type, system_flag)],
-        )
+        self._put([TopicConfig(name, queues, queues, permissions, default.filter_type, system_flag)])
         return True
 
     def create_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> None:

@@ -3,9 +3,9 @@
 Field names on the wire are Java's, and fields stand in the order in which Java writes them.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 TAG: Final = "TAG"
 """The expression type that filters by tags; an absent one means it too."""
@@ -16,15 +16,20 @@ ALL_TAGS: Final = "*"
 BROADCASTING: Final = "BROADCASTING"
 """The message model in which every member of a group gets every message."""
 
+TagCode: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""The hash of a tag, which Java keeps in 32 bits."""
+
+Version: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
 
 class Subscription(Struct, frozen=True):
     """What a group wants of a topic."""
 
     is_class_filter: bool = field(default=False, name="classFilterMode")
-    codes: list[int] = field(default_factory=list, name="codeSet")
+    codes: list[TagCode] = field(default_factory=list, name="codeSet")
     expression_type: str = field(default=TAG, name="expressionType")
     expression: str = field(default=ALL_TAGS, name="subString")
-    version: int = field(default=0, name="subVersion")
+    version: Version = field(default=0, name="subVersion")
     tags: list[str] = field(default_factory=list, name="tagsSet")
     topic: str = ""
 
@@ -54,7 +59,7 @@ class SubscriptionGroup(Struct, frozen=True):
     system_flag: int = field(default=0, name="groupSysFlag")
     notifies_members: bool = field(default=True, name="notifyConsumerIdsChangedEnable")
     retries_max: int = field(default=16, name="retryMaxTimes")
-    retry_queues: int = field(default=1, name="retryQueueNums")
+    retry_queues: Annotated[int, Meta(ge=0, le=65_536)] = field(default=1, name="retryQueueNums")
     # Kept for brokers that restrict a group to fixed subscriptions; ours does not look into it.
     fixed_subscriptions: list[dict[str, Any]] | UnsetType = field(default=UNSET, name="subscriptionDataSet")
     slow_broker_id: int = field(default=1, name="whichBrokerWhenConsumeSlowly")

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.unit.broker.desk import Desk, heartbeat
 
-from escrowmq.broker.client_registry import EXPIRY_MS
+from escrowmq.broker.client_registry import EXPIRY_MS, PRODUCER_GROUPS_MAX
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -102,6 +102,36 @@ def test_a_heartbeat_of_the_second_kind_may_leave_out_what_is_known() -> None:
     assert list(group.subscriptions) == ["orders"]
     other = heartbeat(topics={}, heartbeatFingerprint=78, withoutSub=True)
     assert desk.ask(HEART_BEAT, body=other).ext_fields["IS_SUB_CHANGE"] == "true"
+
+
+def test_who_leaves_out_what_is_not_known_is_asked_to_say_it() -> None:
+    """As after a broken connection: RocketMQ would say that nothing has changed, and the client would never pull."""
+    short = heartbeat(topics={}, heartbeatFingerprint=77, withoutSub=True)
+    assert Desk().ask(HEART_BEAT, body=short).ext_fields["IS_SUB_CHANGE"] == "true"
+
+
+@pytest.mark.parametrize("nonsense", [{"codeSet": [2**31]}, {"codeSet": [2**80]}, {"subVersion": 2**64}])
+def test_numbers_that_java_could_not_write_are_refused(nonsense: dict[str, object]) -> None:
+    subscription = {"topic": "orders", "subString": "a", **nonsense}
+    body = {"clientID": "c", "consumerDataSet": [{"groupName": "g", "subscriptionDataSet": [subscription]}]}
+    assert Desk().ask(HEART_BEAT, body=json.dumps(body).encode()).code == ResponseCode.SYSTEM_ERROR
+
+
+def test_a_connection_has_so_many_producer_groups_and_no_more() -> None:
+    desk = Desk()
+    groups = [{"groupName": f"p{number}"} for number in range(PRODUCER_GROUPS_MAX + 10)]
+    for _ in range(2):
+        desk.ask(HEART_BEAT, body=json.dumps({"clientID": "c", "producerDataSet": groups}).encode())
+    known = [desk.context.clients.producers(group["groupName"]) is not None for group in groups]
+    assert sum(known) == PRODUCER_GROUPS_MAX
+
+
+def test_who_is_no_member_disturbs_nobody_by_leaving() -> None:
+    desk = Desk()
+    desk.ask(HEART_BEAT, body=heartbeat(), connection=1)
+    desk.told()
+    desk.ask(UNREGISTER, {"clientID": "stranger", "consumerGroup": "billing"}, connection=2)
+    assert desk.told() == set()
 
 
 def test_the_first_heartbeat_makes_the_groups_retry_topic() -> None:

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
 from tests.unit.broker.desk import Desk
 
+from escrowmq.broker import locks
 from escrowmq.broker.locks import LEASE_MS
 
 LOCK, UNLOCK = 41, 42
@@ -55,3 +57,13 @@ def test_leases_that_are_over_are_forgotten() -> None:
     assert locked(desk, "two", 0) == []
     desk.context.locks.expire(now_ms=desk.now_ms + LEASE_MS + 1)
     assert locked(desk, "two", 0) == [0]
+
+
+def test_so_many_queues_are_locked_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "LEASES_MAX", 2)
+    desk = Desk()
+    assert locked(desk, "one", 0, 1, 2) == [0, 1]
+    desk.ask(UNLOCK, body=body("one", 0))
+    assert locked(desk, "two", 5, 6) == [5]
+    desk.context.locks.expire(now_ms=desk.now_ms + LEASE_MS + 1)
+    assert locked(desk, "two", 6, 7, 8) == [6, 7]

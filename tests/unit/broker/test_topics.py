@@ -9,6 +9,7 @@ from tests.golden.recordings import unpack_store
 from tests.unit.broker.desk import Desk, TestStore, TextInMemory
 
 from escrowmq._core import ConfigFile
+from escrowmq.broker import topics as topics_module
 from escrowmq.broker.outcome import RETRY
 from escrowmq.broker.topics import TopicRules, Topics, system_topics
 from escrowmq.protocol.request_codes import RequestCode
@@ -222,3 +223,21 @@ def test_the_queues_of_a_topic_are_shown_with_what_they_hold() -> None:
         b'},"topicPutTps":0.0}'
     )
     assert desk.ask(STATS, {"topic": "payments"}).code == ResponseCode.TOPIC_NOT_EXIST
+
+
+@pytest.mark.parametrize("numbers", [{"readQueueNums": -1}, {"writeQueueNums": 2**40}, {"perm": 99}])
+def test_numbers_that_no_topic_may_have_are_refused(numbers: dict[str, int]) -> None:
+    desk = Desk()
+    body = json.dumps({"topicConfigList": [{"topicName": "orders", **numbers}]}).encode()
+    assert desk.ask(CREATE_LIST, body=body).code == ResponseCode.INVALID_PARAMETER
+    header = {name: str(number) for name, number in numbers.items()}
+    assert desk.ask(CREATE, fields(**header)).code == ResponseCode.SYSTEM_ERROR
+    assert desk.topics_file.saves == 0
+
+
+def test_clients_make_so_many_topics_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    monkeypatch.setattr(topics_module, "TOPICS_MAX", len(desk.context.topics.table) + 1)
+    assert desk.outcome(SEND, send("one")) == RETRY
+    assert desk.ask(SEND, send("two")).code == ResponseCode.TOPIC_NOT_EXIST
+    assert desk.ask(CREATE, fields("two")).code == ResponseCode.SUCCESS

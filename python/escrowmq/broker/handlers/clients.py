@@ -31,10 +31,11 @@ def heartbeat(context: Context, request: ClientRequest) -> Answer:
     # Compat: to a heartbeat of the first kind RocketMQ always says that something has changed.
     is_changed = beat.fingerprint == 0
     for data in beat.consumers:
-        is_changed |= context.clients.has_new_fingerprint(data.group, beat.fingerprint) and beat.fingerprint != 0
         group = context.groups.find_or_create(data.group)
         if group is not None:
+            is_changed |= _has_other_fingerprint(context, beat, data)
             _register(context, client, beat, data, group)
+            context.clients.consumer_groups[data.group].fingerprint = beat.fingerprint
     for producer in beat.producers:
         context.clients.register_producer(client, producer.group, now_ms=context.now_ms())
     return Answer(ext_fields={_SUPPORTS_SECOND_KIND: "true", _IS_CHANGED: "true" if is_changed else "false"})
@@ -46,9 +47,9 @@ def unregister(context: Context, request: ClientRequest) -> Answer:
     if header.producer_group is not None:
         context.clients.unregister_producer(request.connection, header.producer_group)
     if header.consumer_group is not None:
-        context.clients.unregister_consumer(request.connection, header.consumer_group)
+        was_member = context.clients.unregister_consumer(request.connection, header.consumer_group)
         group = context.groups.find(header.consumer_group)
-        if group is None or group.notifies_members:
+        if was_member and (group is None or group.notifies_members):
             context.groups_to_tell.add(header.consumer_group)
     return Answer()
 
@@ -115,6 +116,15 @@ def _register(context: Context, client: Client, beat: Heartbeat, data: ConsumerD
     )
     if is_changed and group.notifies_members:
         context.groups_to_tell.add(data.group)
+
+
+def _has_other_fingerprint(context: Context, beat: Heartbeat, data: ConsumerData) -> bool:
+    """Whether a client of the second kind has to say its subscriptions again."""
+    known = context.clients.consumer_group(data.group)
+    if known is None:
+        # Nothing is known of the group, so a client that leaves its subscriptions out has to say them.
+        return beat.is_without_subscriptions
+    return known.fingerprint not in (0, beat.fingerprint)
 
 
 def _connections(clients: Iterable[Client]) -> list[Connection]:

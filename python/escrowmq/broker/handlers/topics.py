@@ -8,7 +8,7 @@ from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.bodies.topic_configs import decode_topic_list, encode_topic, encode_topic_table
 from escrowmq.protocol.bodies.topic_stats import TopicOffset, encode_topic_stats
-from escrowmq.protocol.headers.create_topic import CreateTopic
+from escrowmq.protocol.headers.create_topic import PERMISSIONS_MAX, QUEUES_MAX, CreateTopic
 from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.delete_topic_in_broker import DeleteTopicInBroker
 from escrowmq.protocol.headers.get_topic_config import GetTopicConfig
@@ -39,7 +39,7 @@ def update(context: Context, request: ClientRequest) -> Answer:
 def update_list(context: Context, request: ClientRequest) -> Answer:
     """UPDATE_AND_CREATE_TOPIC_LIST: makes or alters topics, all or none."""
     topics = decode_topic_list(request.body)
-    refusals = (_refuse(context, topic.name) for topic in topics)
+    refusals = (_refuse(context, topic.name) or _refuse_numbers(topic) for topic in topics)
     refusal = next((refusal for refusal in refusals if refusal is not None), None)
     return refusal if refusal is not None else _update(context, topics)
 
@@ -99,6 +99,14 @@ def _refuse(context: Context, name: str) -> Answer | None:
     if remark is not None:
         return Answer(ResponseCode.INVALID_PARAMETER, remark)
     return _conflict(name) if context.topics.is_system(name) else None
+
+
+def _refuse_numbers(topic: TopicConfig) -> Answer | None:
+    """Numbers of a body, which nothing has checked yet; those of a header are."""
+    queues = (topic.read_queues, topic.write_queues)
+    if all(0 <= count <= QUEUES_MAX for count in queues) and 0 <= topic.permissions <= PERMISSIONS_MAX:
+        return None
+    return Answer(ResponseCode.INVALID_PARAMETER, f"The topic[{topic.name}] has queues or a permission out of range.")
 
 
 def _update(context: Context, topics: list[TopicConfig]) -> Answer:

@@ -7,6 +7,9 @@ from msgspec import Meta, Struct, field
 QUEUES_MAX: Final = 65_536
 """More queues than any topic needs, and few enough that a wrong number does no harm."""
 
+PERMISSIONS_MAX: Final = 15
+"""All bits of a permission."""
+
 QueueCount: TypeAlias = Annotated[int, Meta(ge=0, le=QUEUES_MAX)]
 
 
@@ -17,7 +20,7 @@ class CreateTopic(Struct, frozen=True):
     default_topic: str = field(name="defaultTopic")
     read_queues: QueueCount = field(name="readQueueNums")
     write_queues: QueueCount = field(name="writeQueueNums")
-    permissions: Annotated[int, Meta(ge=0, le=15)] = field(name="perm")
+    permissions: Annotated[int, Meta(ge=0, le=PERMISSIONS_MAX)] = field(name="perm")
     filter_type: str = field(name="topicFilterType")
     system_flag: int = field(default=0, name="topicSysFlag")
     is_ordered: bool = field(default=False, name="order")
