@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use escrowmq_net::{CloseReason, Command, NetError, Options, Server, in_flight_size};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use support::{Client, Event, PATIENCE, Reaction, frame_bytes, loopback, start};
 
 #[test]
 fn two_thousand_connections_are_served_and_their_numbers_are_never_used_again() {
+    allow_descriptors(5_000);
     let running = start(loopback(), Reaction::Echo);
     let mut seen = HashSet::new();
     for round in 0..2 {
@@ -32,6 +34,15 @@ fn two_thousand_connections_are_served_and_their_numbers_are_never_used_again() 
         }
     }
     assert_eq!(seen.len(), 4_000);
+}
+
+/// Both ends of every connection are in this process.
+fn allow_descriptors(count: u64) {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < count) {
+        limit.current = Some(count);
+        setrlimit(Resource::Nofile, limit).expect("5,000 descriptors are allowed");
+    }
 }
 
 #[test]
