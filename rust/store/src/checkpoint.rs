@@ -132,16 +132,17 @@ impl Checkpoint {
     /// As [`Self::save`].
     pub fn save_with_offset(&self, times: CheckpointTimes, queues_offset: LogOffset) -> Result<()> {
         let mut current = self.current.lock();
-        current.times = times;
-        current.queues_offset = i64::try_from(queues_offset.0).unwrap_or(0);
-        let fields = current.encode();
-        if let Some(file) = &current.file {
-            return file
-                .write_at(0, &fields)
-                .and_then(|()| file.sync())
-                .map_err(StoreError::io("write", &self.path));
+        let queues_offset = i64::try_from(queues_offset.0).unwrap_or(0);
+        let fields = current.encode(times, queues_offset);
+        match &current.file {
+            Some(file) => {
+                file.write_at(0, &fields).map_err(StoreError::io("write", &self.path))?;
+                file.sync().map_err(StoreError::io("sync", &self.path))?;
+            }
+            None => current.file = Some(self.create(&fields).map_err(StoreError::io("create", &self.path))?),
         }
-        current.file = Some(self.create(&fields).map_err(StoreError::io("create", &self.path))?);
+        // Behind the sync: until then the file vouches for the times before.
+        (current.times, current.queues_offset) = (times, queues_offset);
         Ok(())
     }
 
@@ -161,10 +162,10 @@ impl Checkpoint {
 }
 
 impl Current {
-    fn encode(&self) -> [u8; FIELDS_SIZE] {
-        let CheckpointTimes { log_ms, queues_ms, index_ms } = self.times;
+    fn encode(&self, times: CheckpointTimes, queues_offset: i64) -> [u8; FIELDS_SIZE] {
+        let CheckpointTimes { log_ms, queues_ms, index_ms } = times;
         let (master, confirm) = (self.master_flushed_offset, self.confirm_offset);
-        let values = [log_ms, queues_ms, index_ms, master, confirm, self.queues_offset];
+        let values = [log_ms, queues_ms, index_ms, master, confirm, queues_offset];
         let mut fields = [0; FIELDS_SIZE];
         for (bytes, value) in fields.chunks_exact_mut(8).zip(values) {
             bytes.copy_from_slice(&value.to_be_bytes());

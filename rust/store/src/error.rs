@@ -236,11 +236,12 @@ pub enum BadMessage {
 pub struct TopicProblem(pub String);
 
 impl StoreError {
-    /// Whether the disk had no room: nothing is broken, and it may be tried again when there is.
+    /// Whether the disk had no room: nothing is broken, and it may be tried again when there is. A sync that finds none
+    /// is another matter: what it should have written is lost, and trying again would not write it.
     #[must_use]
     pub fn is_storage_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. }
-            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        matches!(self, Self::Io { source, action, .. }
+            if *action != "sync" && matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 
     /// Wraps what the system said about a path. For `map_err`.

@@ -11,6 +11,9 @@ use crate::error::{Result, StoreError};
 use crate::mapped::remove_file;
 use crate::offset::LogOffset;
 
+/// A larger note is none of ours: it would name a million queues.
+const SIZE_MAX_BYTES: u64 = 256 << 20;
+
 /// The state of a store after an orderly stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StopNote {
@@ -47,7 +50,8 @@ impl StopNote {
     /// Reads it; `None` where there is none that can be understood.
     pub fn load(disk: &dyn Disk, path: &Path) -> Option<Self> {
         let file = disk.open(path).ok()?;
-        let mut text = vec![0; usize::try_from(file.size_bytes().ok()?).ok()?];
+        let size = file.size_bytes().ok().filter(|size| *size <= SIZE_MAX_BYTES)?;
+        let mut text = vec![0; usize::try_from(size).ok()?];
         file.read_at(0, &mut text).ok()?;
         Self::from_json(&serde_json::from_slice(&text).ok()?)
     }

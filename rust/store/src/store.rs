@@ -91,19 +91,20 @@ impl Store {
     fn start(core: StoreCore, lock: Option<DirectoryLock>) -> Result<Self> {
         let folder = core.layout.root.clone();
         let shared = Arc::new(Shared { core, is_stopping: Mutex::new(false), stopping: Condvar::new() });
-        let mut threads = Vec::new();
+        // Before the threads: if one can't be started, dropping this stops those that were.
+        let store = Self { shared, threads: Mutex::new(Vec::new()), lock: Mutex::new(lock) };
         for (name, run) in [
             ("escrow-flush", Shared::run_flusher as fn(&Shared)),
             ("escrow-build", Shared::run_builder),
             ("escrow-segment", Shared::run_segment_helper),
             ("escrow-house", Shared::run_housekeeper),
         ] {
-            let shared = Arc::clone(&shared);
+            let shared = Arc::clone(&store.shared);
             let work = move || shared.poison_on_panic(name, run);
             let thread = std::thread::Builder::new().name(name.to_string()).spawn(work);
-            threads.push(thread.map_err(StoreError::io("start threads for", &folder))?);
+            store.threads.lock().push(thread.map_err(StoreError::io("start threads for", &folder))?);
         }
-        Ok(Self { shared, threads: Mutex::new(threads), lock: Mutex::new(lock) })
+        Ok(store)
     }
 
     /// Waits until the log is on disk up to `end`.
@@ -148,7 +149,9 @@ impl Store {
         *self.shared.is_stopping.lock() = true;
         self.shared.stopping.notify_all();
         self.stop_waits();
-        for thread in std::mem::take(&mut *self.threads.lock()) {
+        // Held to the end: a second caller returns when the directory is really free, and not before.
+        let mut threads = self.threads.lock();
+        for thread in threads.drain(..) {
             // A thread that panicked has said so; what it left behind is for `close` to find.
             let _ = thread.join();
         }

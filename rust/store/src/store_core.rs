@@ -77,9 +77,10 @@ impl StoreCore {
 
         layout.create_folders(&*disk)?;
         mark_running(&*disk, &layout)?;
-        StopNote::remove(&*disk, &layout.stop)?;
         let rules = EntryRules { delay_levels_ms: options.delay_levels_ms.clone() };
         recovery::repair(&*disk, &mut files, &rules, &mut examined)?;
+        // Only now: the note may be what told that a queue is missing, and a start that is cut short must be told again.
+        StopNote::remove(&*disk, &layout.stop)?;
         tracing::info!(folder = %folder.display(), report = ?examined.report, "store opened");
 
         let poison = Arc::new(Poison::default());
@@ -184,6 +185,11 @@ impl StoreCore {
     /// # Errors
     /// [`StoreError::Poisoned`]: a sync has failed.
     pub fn checkpoint_once(&self) -> Result<()> {
+        self.refuse_if_closed()?;
+        self.checkpoint()
+    }
+
+    fn checkpoint(&self) -> Result<()> {
         self.poison.check()?;
         // Both points are taken before the syncs: what comes in meanwhile is not vouched for.
         let (built, flushed) = (self.builder.point(), self.log.flushed());
@@ -219,6 +225,11 @@ impl StoreCore {
         self.expiry.run(self)
     }
 
+    /// Fails where the store is closed: the directory may be another's by now.
+    pub(crate) fn refuse_if_closed(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
     /// Stops orderly: flushes, builds, and leaves a note that makes the next start quick. A second call does nothing.
     ///
     /// # Errors
@@ -227,8 +238,10 @@ impl StoreCore {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        // An expiry that runs is waited for; a later one finds the store closed.
+        let _no_expiry = self.expiry.pause();
         self.finish()?;
-        self.checkpoint_once()?;
+        self.checkpoint()?;
         match self.stop_note().save(&*self.disk, &self.layout.stop, &self.layout.temporary) {
             // All is durable without it; the next start only takes longer.
             Err(error) if error.is_storage_full() => tracing::warn!(%error, "no room for the stop note"),
@@ -317,6 +330,8 @@ impl StoreCore {
                 Ok(record) => records.push(record),
                 // Expired since the entry was read.
                 Err(StoreError::NoRecord { at, start, .. }) if at < start && records.is_empty() => {}
+                // Expired behind what was read, or in its queue a moment before it is visible: for the next read.
+                Err(StoreError::NoRecord { at, start, end }) if at < start || at >= end => break,
                 Err(error) => return Err(error),
             }
         }
@@ -343,7 +358,8 @@ impl StoreCore {
     ) -> Option<QueueOffset> {
         let queue = self.queues.get(topic, queue_id)?;
         let store_time = |at: LogOffset, _size: u32| {
-            self.record_at(at).ok().map(|record| record.view().store_timestamp_ms())
+            // What is in a queue is written, and a moment later visible: it must not pass for expired meanwhile.
+            self.log.record_at(at, self.log_end()).ok().map(|record| record.view().store_timestamp_ms())
         };
         Some(queue.offset_by_time(timestamp_ms, boundary, &store_time))
     }

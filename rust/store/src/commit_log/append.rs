@@ -94,6 +94,9 @@ impl CommitLog {
         now_ms: i64,
         mut receive: impl FnMut(Receipt),
     ) -> Result<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
         let mut appender = self.appender.lock();
         // Checked under the lock: after a failed flush no later append may be acknowledged.
         self.poison.check()?;
@@ -116,9 +119,9 @@ impl CommitLog {
                 record.queue_offset = appender.queue_offsets.take(record.topic, record.queue_id);
             }
             let range = appender.position..appender.position + size;
-            appender.position = range.end;
             let segment = appender.current.as_ref().expect("there is room in it");
             segment.write_with(range, |bytes| self.rules.encode(&record, bytes));
+            appender.position += size;
             appender.last_record = Some(LogOffset(record.log_offset));
             appender.counts.bytes += size as u64;
             receive(Receipt {
@@ -145,23 +148,30 @@ impl CommitLog {
         self.appender.lock().counts
     }
 
-    /// Checks every message, and gets the segments that the batch will roll into.
+    /// Checks every message, then gets the segments that the batch will roll into: a bad message costs no segment.
     fn reserve(&self, appender: &Appender, messages: &[NewMessage<'_>]) -> Result<Vec<Arc<Segment>>> {
-        let mut fresh: Vec<Arc<Segment>> = Vec::new();
-        let mut position = appender.position;
+        let mut rolls = 0;
+        let mut position = appender.current.is_some().then_some(appender.position);
         let mut topic_before = None;
         for (index, message) in messages.iter().enumerate() {
             let is_known = topic_before == Some(message.topic);
-            let size =
-                self.check(message, is_known).map_err(|reason| StoreError::BadMessage { index, reason })?;
+            let bad = |reason| StoreError::BadMessage { index, reason };
+            let size = self.check(message, is_known).map_err(bad)?;
             topic_before = Some(message.topic);
-            let segment = fresh.last().or(appender.current.as_ref());
-            if !has_room(segment.map(|segment| &**segment), position, size) {
-                let next = self.segment_at(segment.map_or(0, |segment| segment.end()))?;
-                fresh.push(next);
-                position = 0;
-            }
-            position += size;
+            let start = position.filter(|start| start + size + BLANK_SIZE_MIN <= self.chain.segment_size());
+            rolls += usize::from(start.is_none());
+            position = Some(start.unwrap_or(0) + size);
+        }
+        if let Some(segment) = &appender.current {
+            // One that Apache made is sparse: a full disk must be an error here, not a fault in the mapping.
+            segment.ensure_allocated(segment.size(), segment.size())?;
+        }
+        let mut fresh: Vec<Arc<Segment>> = Vec::new();
+        for _ in 0..rolls {
+            let before = fresh.last().or(appender.current.as_ref());
+            let next = self.segment_at(before.map_or(0, |segment| segment.end()))?;
+            next.ensure_allocated(next.size(), next.size())?;
+            fresh.push(next);
         }
         Ok(fresh)
     }

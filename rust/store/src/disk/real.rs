@@ -12,8 +12,8 @@ use rustix::io::Errno;
 
 use super::{Allocation, Disk, DiskFile, DiskUsage, FolderEntry, Mapping};
 
-/// Zeros are written in pieces of this size where the file system can't `fallocate`.
-static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+/// Blocks are got in pieces of this size where the file system can't `fallocate`.
+const PIECE_SIZE: usize = 64 * 1024;
 
 /// Files as the operating system keeps them.
 #[derive(Debug, Default, Clone, Copy)]
@@ -183,20 +183,25 @@ fn allocate_range(file: &File, offset: u64, size_bytes: u64) -> io::Result<()> {
         match fallocate(file, FallocateFlags::empty(), offset, size_bytes) {
             Ok(()) => return Ok(()),
             Err(Errno::INTR) => {}
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return write_zeros_past_end(file, offset, size_bytes),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return write_over(file, offset, size_bytes),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Stands in for `fallocate`: a range past the file's end gets its blocks by being written.
-fn write_zeros_past_end(file: &File, offset: u64, size_bytes: u64) -> io::Result<()> {
-    let mut at = offset.max(file.metadata()?.len());
-    let end = offset + size_bytes;
+/// Stands in for `fallocate`: a range gets its blocks by being written, with the bytes that it has.
+fn write_over(file: &File, offset: u64, size_bytes: u64) -> io::Result<()> {
+    let mut piece = vec![0; PIECE_SIZE];
+    let (mut at, end) = (offset, offset + size_bytes);
+    let length = file.metadata()?.len();
     while at < end {
-        let piece = usize::try_from(end - at).unwrap_or(usize::MAX).min(ZEROS.len());
-        file.write_all_at(&ZEROS[..piece], at)?;
-        at += piece as u64;
+        let size = usize::try_from(end - at).unwrap_or(usize::MAX).min(PIECE_SIZE);
+        let bytes = &mut piece[..size];
+        bytes.fill(0);
+        let there = usize::try_from(length.saturating_sub(at)).unwrap_or(usize::MAX).min(size);
+        file.read_exact_at(&mut bytes[..there], at)?;
+        file.write_all_at(bytes, at)?;
+        at += size as u64;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::PAGE_SIZE;
 use crate::disk::{Allocation, Disk, Mapping};
@@ -298,11 +298,13 @@ fn page_floor(offset: usize) -> usize {
     offset - offset % PAGE_SIZE
 }
 
-/// A name of its own for each final path: two queues' files of one name may be made at the same time.
+/// A name of its own for each file that is made; without the topic's, which may be as long as a
+/// file name can be.
 fn temporary_name(path: &Path) -> String {
-    let parts: Vec<_> =
-        path.components().rev().take(3).map(|part| part.as_os_str().to_string_lossy()).collect();
-    parts.into_iter().rev().collect::<Vec<_>>().join("+")
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (folder, name) = (path.parent().map_or(String::new(), last), last(path));
+    format!("{folder}-{name}-{}", MADE.fetch_add(1, Ordering::Relaxed))
 }
 
 #[cfg(test)]

@@ -79,7 +79,8 @@ impl Watermark {
         if self.get() >= value {
             return Ok(true);
         }
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        // A time that no clock can tell is for ever.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut is_stopped = self.is_stopped.lock().expect("no waiter panics");
         loop {
             self.wake_at.fetch_min(value, Ordering::Relaxed);

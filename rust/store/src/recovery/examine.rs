@@ -71,9 +71,10 @@ fn scan(
     lacks_entries: bool,
 ) -> Result<Examined> {
     let times = files.checkpoint.times();
-    let sure_ms = match times.log_ms.min(times.queues_ms).saturating_sub(CHECKPOINT_SLACK_MS) {
+    let log_sure_ms = times.log_ms.saturating_sub(CHECKPOINT_SLACK_MS);
+    let sure_ms = match times.queues_ms.saturating_sub(CHECKPOINT_SLACK_MS) {
         _ if lacks_entries => i64::MIN,
-        sure_ms => sure_ms,
+        queues_sure_ms => queues_sure_ms.min(log_sure_ms),
     };
     let from = segment_before(&files.chain, sure_ms).map_or(0, |segment| segment.start());
     let mut end = LogPoint { offset: LogOffset(from), ..LogPoint::default() };
@@ -84,7 +85,7 @@ fn scan(
         match record.check_whole() {
             // Zeros in text are a sector that was lost, unless the record surely reached the disk: then a producer
             // sent them, and Apache took them.
-            Err(RecordError::Nul { .. }) if !was_killed || record.store_timestamp_ms() < times.log_ms => {}
+            Err(RecordError::Nul { .. }) if !was_killed || record.store_timestamp_ms() < log_sure_ms => {}
             result => result.map_err(|reason| StoreError::Damaged { at, reason })?,
         }
         if record.check_record_crc() == Some(false)
