@@ -27,6 +27,8 @@ mod consumer_offsets;
 mod counters;
 mod digits;
 mod fields;
+#[cfg(test)]
+mod hostile_tests;
 mod identity;
 mod knowledge;
 mod lane;

@@ -1,4 +1,7 @@
 //! SEND: one message, appended as it came with the broker's properties behind its own.
+//!
+//! Compat: Apache answers a message with `WAIT=false` before its flush even in sync mode. Here acknowledged means on disk,
+//! whatever a message says.
 
 use bytes::Bytes;
 use escrowmq_store::{LogOffset, NewMessage, Receipt, StoreError};
