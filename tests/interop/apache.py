@@ -222,6 +222,11 @@ class Apache:
         return "\n".join(f"==> {path}\n{tail}" for path, tail in tails if tail)
 
     @property
+    def name_server_address(self) -> str:
+        """Where the name server listens that the broker and all clients use."""
+        return self._name_server_address
+
+    @property
     def _broker(self) -> Server:
         return self._servers[-1]
 
