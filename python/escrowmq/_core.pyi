@@ -1266,7 +1266,7 @@ class BrokerServer:
     def statistics(self) -> ServerStatistics:
         """Numbers since the start."""
     def close(self, *, timeout_s: float = 3.0) -> None:
-        """Closes in order: no more connections and requests, queued answers are sent, then everything is closed.
+        """Closes in order: sends are refused, those that were taken are answered; then as a `Server` does.
 
         Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
         """

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use escrowmq_lanes::fast::{FastLane, FastLaneOptions, FastLaneShared, Identity, OpenStore, QueueOffsets};
 use escrowmq_lanes::{BrokerLanes, LaneError, LaneLimits};
@@ -272,7 +273,12 @@ impl BrokerServer {
 
     #[pyo3(signature = (*, timeout_s = 3.0))]
     fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
-        self.server.close(py, timeout_s)
+        let time_max = duration("timeout_s", timeout_s)?;
+        // In a process that was forked off, there is nothing to wait for.
+        self.server.fileno()?;
+        let began = Instant::now();
+        py.detach(|| self.shared.finish_sends(time_max));
+        self.server.close(py, time_max.saturating_sub(began.elapsed()).as_secs_f64())
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

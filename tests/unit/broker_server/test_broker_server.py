@@ -34,7 +34,7 @@ from escrowmq import (
     decode_records,
 )
 
-SYSTEM_ERROR, PULL_NOT_FOUND = 1, 19
+SYSTEM_ERROR, SERVICE_NOT_AVAILABLE, PULL_NOT_FOUND = 1, 14, 19
 
 
 def bodies(answer: Frame) -> list[bytes]:
@@ -162,6 +162,20 @@ def test_sends_are_acknowledged_in_order_and_after_their_flush(tmp_path: Path) -
         assert sum(queue.max_offset for queue in store.queues()) == 3 * count
         for peer in peers:
             peer.socket.close()
+
+
+def test_a_server_that_closes_acknowledges_all_that_it_has_stored(tmp_path: Path) -> None:
+    with Store.open(tmp_path, flush="sync", **STORE) as store:
+        server = BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c")
+        server.set_topics({"orders": ORDERS})
+        with connected(server) as producer:
+            producer.send(*(send(b"x" * 100) for _ in range(500)))
+            wait_until(lambda: server.fast_lane_statistics().sends > 0)
+            server.close()
+            answers = producer.receive(500)
+        acknowledged = [answer for answer in answers if answer.code == 0]
+        assert {answer.code for answer in answers} <= {0, SERVICE_NOT_AVAILABLE}
+        assert len(acknowledged) == sum(queue.max_offset for queue in store.queues())
 
 
 def test_a_topic_that_python_makes_on_demand_is_served_by_the_fast_lane(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 //! them is in the files of the requests.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use escrowmq_net::{ConnectionId, Peer, Remote};
 use escrowmq_store::{FlushMode, LogOffset, Store, StoreCore};
@@ -81,7 +82,12 @@ pub struct FastLaneShared {
     pub offsets: ConsumerOffsets,
     pub(crate) mailbox: Mailbox,
     pub(super) counters: Counters,
+    /// Whether no more sends are taken.
+    pub(super) is_closing: AtomicBool,
 }
+
+/// How often those who close look whether all sends are answered.
+const CLOSE_PAUSE: Duration = Duration::from_millis(1);
 
 impl FastLaneShared {
     /// Nothing is known yet but what the broker allows.
@@ -92,7 +98,21 @@ impl FastLaneShared {
             offsets: ConsumerOffsets::default(),
             mailbox: Mailbox::default(),
             counters: Counters::default(),
+            is_closing: AtomicBool::new(false),
         })
+    }
+
+    /// Refuses sends from now on, and waits until those that were taken are answered, or for this time.
+    pub fn finish_sends(&self, time_max: Duration) {
+        self.is_closing.store(true, Ordering::SeqCst);
+        let began = Instant::now();
+        // At least once: a send that was not refused any more is counted by then.
+        loop {
+            std::thread::sleep(CLOSE_PAUSE.min(time_max));
+            if self.counters.read().sends_waiting == 0 || began.elapsed() >= time_max {
+                return;
+            }
+        }
     }
 
     /// Numbers since the start.

@@ -3,6 +3,8 @@
 //! Compat: Apache answers a message with `WAIT=false` before its flush even in sync mode. Here acknowledged means on disk,
 //! whatever a message says.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use escrowmq_store::{LogOffset, NewMessage, Receipt, StoreError};
 use escrowmq_wire::{ExtFields, Frame, OffsetMessageId, RemotingHeader, SysFlag, TransactionKind};
@@ -24,6 +26,10 @@ impl FastLane {
         header: &RemotingHeader<'_>,
         frame: &Frame,
     ) -> Verdict {
+        if self.shared.is_closing.load(Ordering::Relaxed) {
+            let remark = "service not available now: the broker stops";
+            return self.refuse_send(replies, asker, response::SERVICE_NOT_AVAILABLE, remark);
+        }
         let request = match SendRequest::parse(header) {
             Ok(request) => request,
             Err(error) => {

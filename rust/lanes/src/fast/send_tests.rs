@@ -125,6 +125,20 @@ fn sends_that_a_stopping_store_does_not_flush_are_refused() {
 }
 
 #[test]
+fn a_lane_that_closes_refuses_sends_and_answers_those_that_it_took() {
+    let mut rig = Rig::new(FlushMode::Sync);
+    rig.send("orders", "0", "", b"taken");
+    let began = std::time::Instant::now();
+    rig.shared.finish_sends(Duration::from_millis(20));
+    assert!(began.elapsed() >= Duration::from_millis(20), "one waits for its flush");
+    rig.send("orders", "0", "", b"refused");
+    assert_eq!(rig.answer().header.code, response::SERVICE_NOT_AVAILABLE);
+    rig.flush();
+    assert_eq!(rig.answer().header.code, response::SUCCESS);
+    rig.shared.finish_sends(Duration::from_secs(3600));
+}
+
+#[test]
 fn one_way_sends_are_stored_and_not_answered() {
     for flush in [ASYNC, FlushMode::Sync] {
         let mut rig = Rig::new(flush);
