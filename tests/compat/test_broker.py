@@ -148,11 +148,12 @@ def test_after_an_orderly_stop_everything_is_there_again(tmp_path: Path) -> None
 def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_is_not_there(
     server: ServerProcess, tmp_path: Path
 ) -> None:
-    options = ("--name=broker-b", "--port=0", f"--namesrv={server.name_server};127.0.0.1:1")
+    port = server.name_server.rpartition(":")[2]
+    options = ("--name=broker-b", "--port=0", f"--namesrv=localhost:{port};127.0.0.1:1")
     with ServerProcess("broker", tmp_path / "b", *options) as broker, Client(server.name_server) as client:
         with Client(broker.broker) as producer:
             send(producer, "payments", b"first")
-        assert brokers(client) == ["broker-a", "broker-b"]
+        await_value(lambda: brokers(client), ["broker-a", "broker-b"])
         assert broker.stop() == 0
         assert brokers(client) == ["broker-a"]
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+import threading
 from typing import Final
 
 from msgspec import Struct
@@ -50,22 +51,56 @@ def join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def resolve(address: str) -> str:
-    """The address with its name looked up, where it has one.
+class Resolver:
+    """Looks names up on threads of their own: a name service that hangs must not hold up the broker."""
 
-    Raises:
-        ValueError: It has no port.
-        OSError: The name is not known.
-    """
+    def __init__(self) -> None:
+        self._found: dict[str, str | OSError | None] = {}
+
+    def __call__(self, address: str) -> str | None:
+        """The address with its name looked up, where it has one; None while that takes time.
+
+        Raises:
+            ValueError: It has no port.
+            OSError: The name is not known. Who asks again has it looked up again.
+        """
+        host, port = _split(address)
+        if _is_literal(host):
+            return address
+        if address not in self._found:
+            self._found[address] = None
+            threading.Thread(target=self._look_up, args=(address, host, port), daemon=True).start()
+        found = self._found[address]
+        if found is None:
+            return None
+        del self._found[address]
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    def _look_up(self, address: str, host: str, port: int) -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            # Where a name has both, servers are more often at the older kind, and this asks for one only.
+            chosen = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+            self._found[address] = join(str(chosen[4][0]), port)
+        except OSError as error:
+            self._found[address] = error
+
+
+def _split(address: str) -> tuple[str, int]:
     host, separator, port = address.rpartition(":")
     if not separator or not port.isdigit():
         raise ValueError(f"{address!r} is not HOST:PORT")
+    return host, int(port)
+
+
+def _is_literal(host: str) -> bool:
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
-        return join(str(found[0][4][0]), int(port))
-    return address
+        return False
+    return True
 
 
 def _free_port(host: str) -> int:

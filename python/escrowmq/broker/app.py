@@ -118,7 +118,7 @@ class Broker:
             config.name_servers,
             topics,
             self._server,
-            resolve=addresses.resolve,
+            resolve=addresses.Resolver(),
             interval_ms=config.register_interval_ms,
         )
         self._held: HeldAnswers[Answered] = HeldAnswers(wait_ms=config.name_server_wait_ms)

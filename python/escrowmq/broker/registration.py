@@ -27,6 +27,8 @@ from escrowmq.protocol.response_codes import ResponseCode
 INTERVAL_MS: Final = 30_000
 PAUSE_MS: Final = 1_000
 """Between two attempts to reach a name server that is not there."""
+LOOK_UP_PAUSE_MS: Final = 20
+"""Between two looks whether its name has been looked up."""
 
 _log = structlog.get_logger()
 
@@ -71,7 +73,7 @@ class Registration:
         topics: Topics,
         peers: Peers,
         *,
-        resolve: Callable[[str], str],
+        resolve: Callable[[str], str | None],
         interval_ms: int = INTERVAL_MS,
     ) -> None:
         self._identity = identity
@@ -159,7 +161,11 @@ class Registration:
     def _connect(self, server: _NameServer, *, now_ms: int) -> None:
         server.retry_at_ms = now_ms + PAUSE_MS
         try:
-            server.connection = self._peers.connect(self._resolve(server.address))
+            address = self._resolve(server.address)
+            if address is None:
+                server.retry_at_ms = now_ms + LOOK_UP_PAUSE_MS
+            else:
+                server.connection = self._peers.connect(address)
         except (ValueError, OSError) as error:
             _log.warning("name server not found", name_server=server.address, reason=str(error))
 

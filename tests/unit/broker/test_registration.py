@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.unit.broker.desk import Desk
 
-from escrowmq.broker.registration import INTERVAL_MS, PAUSE_MS, Identity, Registration
+from escrowmq.broker.registration import INTERVAL_MS, LOOK_UP_PAUSE_MS, PAUSE_MS, Identity, Registration
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.bodies.kv_table import encode_kv_table
 from escrowmq.protocol.bodies.register_broker import body_crc, decode_register_broker
@@ -57,7 +57,9 @@ def begin(*name_servers: str) -> tuple[Registration, Network, Desk]:
     return registration, network, desk
 
 
-def resolve(address: str) -> str:
+def resolve(address: str) -> str | None:
+    if address.startswith("slow"):
+        return None
     if address.startswith("nowhere"):
         raise OSError(-2, "Name or service not known")
     return address.replace("localhost", "127.0.0.1")
@@ -118,6 +120,12 @@ def test_a_name_that_is_not_known_is_tried_again() -> None:
     registration, network, _ = begin("nowhere:9876", "127.0.0.1:9877")
     assert network.connected == ["127.0.0.1:9877"]
     assert registration.next_tick_ms() == PAUSE_MS
+
+
+def test_a_name_that_takes_long_to_look_up_holds_up_nobody() -> None:
+    registration, network, _ = begin("slow:9876", "127.0.0.1:9877")
+    assert network.connected == ["127.0.0.1:9877"]
+    assert registration.next_tick_ms() == LOOK_UP_PAUSE_MS
 
 
 def test_a_changed_topic_is_told_at_once_to_who_is_there() -> None:
