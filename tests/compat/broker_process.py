@@ -96,11 +96,12 @@ class Client(Peer):
         """The answer to a request."""
         self._opaque += 1
         self.send(Frame(code, language="JAVA", version=513, opaque=self._opaque, ext_fields=fields, body=body or None))
-        while True:
-            for frame in self.receive():
-                if frame.is_response and frame.opaque == self._opaque:
-                    return frame
-                self.told.append(frame)
+        while frames := self.receive():
+            answers = [frame for frame in frames if frame.is_response and frame.opaque == self._opaque]
+            self.told += [frame for frame in frames if not frame.is_response]
+            if answers:
+                return answers[0]
+        raise ConnectionResetError("the server closed the connection")
 
     def await_told(self) -> Frame:
         """What it is told next, or was told and not yet looked at."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,23 +45,31 @@ def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int
     return answer.ext_fields
 
 
-def pull(client: Client, group: str, topic: str, *, version: int = 1) -> list[bytes]:
-    """The bodies at the start of queue 0."""
+def pull(client: Client, group: str, topic: str, *, offset: int = 0) -> list[bytes]:
+    """Bodies of queue 0 from an offset on."""
     fields = {
         "consumerGroup": group,
         "topic": topic,
         "queueId": "0",
-        "queueOffset": "0",
+        "queueOffset": str(offset),
         "maxMsgNums": "32",
         "sysFlag": "0",
         "commitOffset": "0",
         "suspendTimeoutMillis": "0",
-        "subVersion": str(version),
+        "subVersion": "1",
         "expressionType": "TAG",
     }
     answer = client.ask(RequestCode.PULL_MESSAGE, fields)
     assert answer.code in {ResponseCode.SUCCESS, ResponseCode.PULL_NOT_FOUND}, answer.remark
     return [bytes(record.body) for record in decode_records(answer.body)] if answer.body else []
+
+
+def pull_all(client: Client, group: str, topic: str) -> list[bytes]:
+    """All bodies of queue 0."""
+    bodies: list[bytes] = []
+    while more := pull(client, group, topic, offset=len(bodies)):
+        bodies += more
+    return bodies
 
 
 def commit(client: Client, group: str, topic: str, offset: int) -> int:
@@ -143,6 +152,31 @@ def test_after_an_orderly_stop_everything_is_there_again(tmp_path: Path) -> None
         client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
         assert pull(client, "billing", "orders") == [b"kept"]
         assert send(client, "orders", b"more")["queueOffset"] == "1"
+
+
+@pytest.mark.parametrize("flush", ["sync", "async"])
+def test_nothing_that_was_acknowledged_is_lost_when_it_is_stopped_in_the_middle(tmp_path: Path, flush: str) -> None:
+    """Sends go on until the connection ends; all that were answered are there afterwards, in their order."""
+    options = (*ANY_PORTS, f"--set=store.flush={flush}")
+    acknowledged: list[bytes] = []
+    with ServerProcess("up", tmp_path / "data", *options) as server:
+
+        def send_on() -> None:
+            with Client(server.broker) as client:
+                for number in range(1_000_000):
+                    send(client, "orders", b"%d" % number)
+                    acknowledged.append(b"%d" % number)
+
+        with ThreadPoolExecutor(1) as pool:
+            sending = pool.submit(send_on)
+            await_value(lambda: len(acknowledged) > 50 or sending.done(), expected=True)
+            assert server.stop() == 0
+            assert isinstance(sending.exception(), OSError)
+    with ServerProcess("up", tmp_path / "data", *options) as server, Client(server.broker) as client:
+        client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        stored = pull_all(client, "billing", "orders")
+    assert len(acknowledged) <= len(stored) <= len(acknowledged) + 1
+    assert stored[: len(acknowledged)] == acknowledged
 
 
 def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_is_not_there(
