@@ -144,11 +144,11 @@ impl FastLane {
     ) {
         let offsets = &self.shared.offsets;
         let (group, topic, queue_id) = (&request.group, &request.topic, request.queue_id);
-        let reset = offsets.take_reset(group, topic, queue_id);
+        // Before the reset is taken: what the consumer commits without knowing of it does not count.
         if request.has_commit_offset() {
             offsets.commit_by_consumer(group, topic, queue_id, request.commit_offset);
         }
-        if let Some(next_offset) = reset {
+        if let Some(next_offset) = offsets.take_reset(group, topic, queue_id) {
             let bounds = self.bounds(topic, queue_id);
             let found = PullRead {
                 status: PullStatus::OffsetReset,

@@ -252,9 +252,14 @@ fn a_pull_commits_the_offset_that_it_brings_and_obeys_a_reset() {
     rig.answer_to(11, &pull_fields("billing", "3", NOW), b"");
     assert_eq!(rig.shared.offsets.get("billing", "orders", 0), Some(2), "that one brought none");
     rig.shared.offsets.reset("billing", "orders", 0, 1);
-    let answer = rig.answer_to(11, &pull_fields("billing", "3", NOW), b"");
+    let answer = rig.answer_to(11, &fields, b"");
     assert_eq!((answer.header.code, answer.remark()), (response::PULL_OFFSET_MOVED, "OFFSET_RESET"));
     assert_eq!(offsets(&answer), ("1", "0", "4"));
+    assert_eq!(
+        rig.shared.offsets.get("billing", "orders", 0),
+        Some(1),
+        "what it committed unaware does not count"
+    );
     assert_eq!(rig.answer_to(11, &pull_fields("billing", "1", NOW), b"").header.code, response::SUCCESS);
 }
 
