@@ -24,8 +24,8 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         yield process
 
 
-def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int = 0) -> dict[str, str]:
-    """Sends a message, and returns the fields of the answer."""
+def ask_to_send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int = 0) -> Frame:
+    """The answer to a send."""
     fields = {
         "a": "producers",
         "b": topic,
@@ -40,7 +40,12 @@ def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int
         "k": "false",
         "m": "false",
     }
-    answer = client.ask(RequestCode.SEND_MESSAGE_V2, fields, body)
+    return client.ask(RequestCode.SEND_MESSAGE_V2, fields, body)
+
+
+def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int = 0) -> dict[str, str]:
+    """Sends a message, and returns the fields of the answer."""
+    answer = ask_to_send(client, topic, body, tags, queue_id)
     assert answer.code == ResponseCode.SUCCESS, answer.remark
     return answer.ext_fields
 
@@ -156,22 +161,22 @@ def test_after_an_orderly_stop_everything_is_there_again(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("flush", ["sync", "async"])
 def test_nothing_that_was_acknowledged_is_lost_when_it_is_stopped_in_the_middle(tmp_path: Path, flush: str) -> None:
-    """Sends go on until the connection ends; all that were answered are there afterwards, in their order."""
+    """Sends go on until one is not taken; all that were answered are there afterwards, in their order."""
     options = (*ANY_PORTS, f"--set=store.flush={flush}")
     acknowledged: list[bytes] = []
     with ServerProcess("up", tmp_path / "data", *options) as server:
 
         def send_on() -> None:
             with Client(server.broker) as client:
-                for number in range(1_000_000):
-                    send(client, "orders", b"%d" % number)
-                    acknowledged.append(b"%d" % number)
+                while ask_to_send(client, "orders", b"%d" % len(acknowledged)).code == ResponseCode.SUCCESS:
+                    acknowledged.append(b"%d" % len(acknowledged))
 
         with ThreadPoolExecutor(1) as pool:
             sending = pool.submit(send_on)
             await_value(lambda: len(acknowledged) > 50 or sending.done(), expected=True)
             assert server.stop() == 0
-            assert isinstance(sending.exception(), OSError)
+            # The last send was refused, or the connection ended before it was answered.
+            assert isinstance(sending.exception(), OSError | None)
     with ServerProcess("up", tmp_path / "data", *options) as server, Client(server.broker) as client:
         client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
         stored = pull_all(client, "billing", "orders")
