@@ -1,13 +1,15 @@
 """`escrowmq up` as a client meets it: send, pull, rebalance, stop, start again."""
 
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.compat.broker_process import Client, ServerProcess
-from tests.compat.name_server_process import await_value
+from tests.compat.name_server_process import NameServerProcess, await_value
 from tests.unit.broker.desk import heartbeat
 from tests.unit.namesrv.desk import fastjson_value
 
@@ -93,6 +95,11 @@ def brokers(client: Client) -> object:
     """The brokers that a name server knows."""
     info = fastjson_value(bytes(client.ask(RequestCode.GET_BROKER_CLUSTER_INFO).body))
     return info["clusterAddrTable"]["DefaultCluster"]
+
+
+def route_code(client: Client, topic: str) -> int:
+    """How a name server answers who looks for a topic."""
+    return client.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code
 
 
 def test_it_says_where_it_listens_in_under_a_second(server: ServerProcess, tmp_path: Path) -> None:
@@ -195,6 +202,22 @@ def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_
         await_value(lambda: brokers(client), ["broker-a", "broker-b"])
         assert broker.stop() == 0
         assert brokers(client) == ["broker-a"]
+
+
+def test_a_name_server_that_comes_late_or_again_is_told_of_the_broker(tmp_path: Path) -> None:
+    """It starts after the broker, is killed, and starts again knowing nothing; sends are answered all the while."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port: int = chosen.getsockname()[1]
+    options = ("--port=0", f"--namesrv=127.0.0.1:{port}")
+    with ServerProcess("broker", tmp_path / "broker", *options) as broker, Client(broker.broker) as producer:
+        for number in range(2):
+            send(producer, f"orders-{number}", b"first")
+            data = tmp_path / f"namesrv-{number}"
+            with NameServerProcess(data, port=port) as server, Client(server.address) as client:
+                await_value(partial(route_code, client, f"orders-{number}"), ResponseCode.SUCCESS)
+                assert brokers(client) == ["broker-a"]
+        assert send(producer, "orders-0", b"second")["queueOffset"] == "1"
 
 
 def test_a_one_way_send_makes_its_topic_and_is_stored(server: ServerProcess) -> None:
