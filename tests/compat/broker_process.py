@@ -14,7 +14,13 @@ from tests.unit.server.peer import PATIENCE_S, Peer
 
 from escrowmq import Frame
 
-SMALL_STORE = "--set=store.segment_size_bytes=8388608"
+# A test must not fail because its machine's disk is nearly full.
+SMALL_STORE = (
+    "--set=store.segment_size_bytes=8388608",
+    "--set=store.disk_clean_ratio=1.0",
+    "--set=store.disk_force_ratio=1.0",
+    "--set=store.disk_refuse_ratio=1.0",
+)
 
 
 class ServerProcess:
@@ -22,7 +28,7 @@ class ServerProcess:
 
     def __init__(self, command: str, data: Path, *options: str) -> None:
         data.mkdir(parents=True, exist_ok=True)
-        arguments = [sys.executable, "-m", "escrowmq", command, f"--data={data}", "--log-level=info", SMALL_STORE]
+        arguments = [sys.executable, "-m", "escrowmq", command, f"--data={data}", "--log-level=info", *SMALL_STORE]
         self._log_path = data / "log"
         with self._log_path.open("ab") as log:
             self.process = subprocess.Popen([*arguments, *options], stdout=subprocess.PIPE, stderr=log)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.compat.broker_process import Client, ServerProcess
 from tests.compat.name_server_process import NameServerProcess, await_value
+from tests.golden.recordings import messages, unpack_store
 from tests.unit.broker.desk import heartbeat
 from tests.unit.namesrv.desk import fastjson_value
 
@@ -18,6 +19,8 @@ from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 
 ANY_PORTS = ("--port=0", "--namesrv-port=0")
+# What was recorded is old, and must not expire before it is read.
+KEEP_ALL = "--set=store.retention_age_ms=4611686018427387904"
 
 
 @pytest.fixture
@@ -218,6 +221,19 @@ def test_a_name_server_that_comes_late_or_again_is_told_of_the_broker(tmp_path: 
                 await_value(partial(route_code, client, f"orders-{number}"), ResponseCode.SUCCESS)
                 assert brokers(client) == ["broker-a"]
         assert send(producer, "orders-0", b"second")["queueOffset"] == "1"
+
+
+def test_a_store_that_apaches_broker_left_is_served(tmp_path: Path) -> None:
+    """Its topics, its groups, what they had read, and its messages."""
+    store = unpack_store("clean", tmp_path)
+    with ServerProcess("broker", store, "--port=0", KEEP_ALL) as broker, Client(broker.broker) as client:
+        assert committed(client, "billing", "orders") == "11"
+        topics = json.loads(bytes(client.ask(RequestCode.GET_ALL_TOPIC_CONFIG).body))["topicConfigTable"]
+        assert {"orders", "payments", "%RETRY%billing"} <= topics.keys()
+        client.ask(RequestCode.HEART_BEAT, body=heartbeat("one"))
+        stored = [row for row in messages("clean") if (row["topic"], row["queueId"]) == ("orders", 0)]
+        assert len(pull_all(client, "billing", "orders")) == len(stored) == 11
+        assert send(client, "orders", b"more")["queueOffset"] == "11"
 
 
 def test_a_one_way_send_makes_its_topic_and_is_stored(server: ServerProcess) -> None:
