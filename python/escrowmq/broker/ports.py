@@ -41,15 +41,9 @@ class Peers(Protocol):
     def connect(self, address: str) -> int:
         """Begins a connection and returns its number."""
 
-    def close_connection(self, connection: int) -> None:
-        """Closes a connection."""
-
 
 class OffsetTable(Protocol):
     """What groups read next, which the fast lane keeps: `escrowmq._core.BrokerServer`, or a test's own."""
-
-    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Sets what a group reads next."""
 
     def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
         """Removes the offsets of a group, of a topic, or of a group in a topic."""

@@ -107,9 +107,6 @@ class TestOffsets:
 
     removed: list[tuple[str | None, str | None]] = field(default_factory=list)
 
-    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        raise AssertionError((group, topic, queue_id, offset))
-
     def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
         self.removed.append((group, topic))
         return 1

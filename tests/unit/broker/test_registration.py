@@ -39,9 +39,6 @@ class Network:
         self.sent.append((connection, code, dict(ext_fields or {}), body or b""))
         return len(self.sent)
 
-    def close_connection(self, connection: int) -> None:
-        raise AssertionError(connection)
-
     def topics(self, index: int = -1) -> set[str]:
         """The topics of a registration that was sent."""
         return set(decode_register_broker(self.sent[index][3], is_compressed=False, version=513).table.topics)
