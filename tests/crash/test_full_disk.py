@@ -74,6 +74,44 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
     assert refused == 20
 
 
+SPARSE = """
+import contextlib, sys
+from pathlib import Path
+from tests.opening import every_record, open_small
+from escrowmq import Message
+from escrowmq.errors import DiskFull
+
+folder = Path(sys.argv[1]) / "store"
+with open_small(folder, segment_size_bytes=48 << 20) as store:
+    store.wait_visible(store.append([Message("orders", b"before")]).end_offset)
+# As Apache leaves a segment: its whole size, and blocks only for what was written.
+segment = folder / "commitlog" / "00000000000000000000"
+used = segment.read_bytes().rstrip(bytes(1))
+segment.unlink()
+with segment.open("wb") as file:
+    file.write(used)
+    file.truncate(48 << 20)
+store = open_small(folder)
+with contextlib.suppress(OSError), open(Path(sys.argv[1]) / "more", "wb", buffering=0) as more:
+    while True:
+        more.write(bytes(4096))
+try:
+    # More than a store keeps resident ahead of its end: the rest of the segment has no blocks, and gets none.
+    for _ in range(12):
+        store.append([Message("orders", bytes(3_500_000))])
+except DiskFull:
+    print("refused", [bytes(record.body) for record in every_record(store)])
+"""
+
+
+@pytest.mark.skipif(not can_mount(), reason="a small file system needs a mount, which this user may not do")
+def test_a_sparse_segment_on_a_full_disk_is_an_error_and_no_fault(tmp_path: Path) -> None:
+    mount = 'mount -t tmpfs -o size=64m tmpfs "$0" && exec "$1" -c "$2" "$0"'
+    command = [*NAMESPACE, "sh", "-c", mount, str(tmp_path), sys.executable, SPARSE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("refused [b'before']\n", 0), done.stderr
+
+
 LIMIT = """
 import resource, sys
 from pathlib import Path

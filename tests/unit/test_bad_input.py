@@ -86,7 +86,10 @@ def test_a_foreign_file_in_the_log(closed: Path, name: str) -> None:
         ("batchconsumequeue/topic/0/00000000000000000000", "batch consume queues"),
         ("compaction/compactionLog/topic/0/00000000000000000000", "compaction topics"),
         ("consumequeue/CURRENT", "RocksDB queues"),
+        ("consumequeue_rocksdb/CURRENT", "RocksDB queues"),
+        ("consumequeue_ext/topic/0/00000000000000000000", "consume queue extensions"),
         ("commitlog/dledger-n0/00000000000000000000", "DLedger"),
+        ("dledger-n0/data/00000000000000000000", "DLedger"),
     ],
 )
 def test_a_store_of_another_kind(closed: Path, path: str, feature: str) -> None:
@@ -95,6 +98,31 @@ def test_a_store_of_another_kind(closed: Path, path: str, feature: str) -> None:
     error = refused(closed, errors.UnsupportedStore)
     assert isinstance(error, errors.UnsupportedStore)
     assert error.feature == feature
+
+
+def test_a_store_with_several_log_paths(closed: Path) -> None:
+    """Apache deals log files out to its paths in turn, so each has every second one."""
+    for segment in segments(closed)[1::2]:
+        segment.unlink()
+    assert len(segments(closed)) > 2
+    error = refused(closed, errors.UnsupportedStore)
+    assert isinstance(error, errors.UnsupportedStore)
+    assert error.feature == "several log paths"
+
+
+def test_a_log_file_whose_name_no_offset_can_have(closed: Path) -> None:
+    for segment in segments(closed):
+        segment.unlink()
+    last = closed / "commitlog" / str(2**64 - SEGMENT_SIZE)
+    last.write_bytes(bytes(SEGMENT_SIZE))
+    assert isinstance(refused(closed, errors.ForeignFile), errors.ForeignFile)
+
+
+def test_a_stop_note_of_any_size_is_only_a_note(closed: Path) -> None:
+    with (closed / "escrowmq" / "stop").open("wb") as note:
+        note.truncate(1 << 40)
+    with open_small(closed) as store:
+        assert len(every_record(store)) == 200
 
 
 def test_what_an_apache_broker_leaves_at_every_stop_is_no_feature(closed: Path) -> None:

@@ -35,27 +35,12 @@ pub struct CheckpointTimes {
     pub index_ms: i64,
 }
 
-/// How the checkpoint was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckpointState {
-    /// Whole.
-    Found,
-    /// There is none: times are 0.
-    Missing,
-    /// It has another size than a checkpoint: times are 0.
-    WrongSize {
-        /// The size.
-        found: u64,
-    },
-}
-
 /// The checkpoint file.
 #[derive(Debug)]
 pub struct Checkpoint {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     temporary_folder: PathBuf,
-    state: CheckpointState,
     current: Mutex<Current>,
 }
 
@@ -76,15 +61,18 @@ impl Checkpoint {
     /// [`StoreError::Io`] where there is a file that can't be read.
     pub fn load(disk: Arc<dyn Disk>, path: &Path, temporary_folder: &Path) -> Result<Self> {
         let mut fields = [0; FIELDS_SIZE];
-        let (state, file) = match disk.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (CheckpointState::Missing, None),
+        let file = match disk.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(StoreError::io("open", path)(error)),
             Ok(file) => match file.size_bytes().map_err(StoreError::io("read", path))? {
                 found if found == CHECKPOINT_SIZE as u64 => {
                     file.read_at(0, &mut fields).map_err(StoreError::io("read", path))?;
-                    (CheckpointState::Found, Some(file))
+                    Some(file)
                 }
-                found => (CheckpointState::WrongSize { found }, None),
+                found => {
+                    tracing::warn!(path = %path.display(), found, "the checkpoint has another size, and counts for nothing");
+                    None
+                }
             },
         };
         let current = Mutex::new(Current {
@@ -99,12 +87,7 @@ impl Checkpoint {
             queues_offset: field(&fields, 5),
         });
         let (path, temporary_folder) = (path.to_path_buf(), temporary_folder.to_path_buf());
-        Ok(Self { disk, path, temporary_folder, state, current })
-    }
-
-    /// How it was found.
-    pub fn state(&self) -> CheckpointState {
-        self.state
+        Ok(Self { disk, path, temporary_folder, current })
     }
 
     /// The times as they were loaded or last saved.
@@ -203,25 +186,20 @@ mod tests {
     fn loading_a_missing_checkpoint_changes_nothing_and_saving_makes_one() {
         let folder = folder();
         let checkpoint = load(folder.path());
-        assert_eq!(
-            (checkpoint.state(), checkpoint.times()),
-            (CheckpointState::Missing, CheckpointTimes::default())
-        );
+        assert_eq!(checkpoint.times(), CheckpointTimes::default());
         assert!(!folder.path().join("checkpoint").exists());
         checkpoint.save_with_offset(CheckpointTimes::default(), LogOffset(7)).expect("save");
         assert_eq!(load(folder.path()).queues_offset(), Some(LogOffset(7)));
         checkpoint.save(TIMES).expect("save in place");
         assert_eq!(load(folder.path()).queues_offset(), None);
-        let checkpoint = load(folder.path());
-        assert_eq!((checkpoint.state(), checkpoint.times()), (CheckpointState::Found, TIMES));
+        assert_eq!(load(folder.path()).times(), TIMES);
     }
 
     #[test]
-    fn a_checkpoint_of_another_size_is_told_and_replaced() {
+    fn a_checkpoint_of_another_size_counts_for_nothing_and_is_replaced() {
         let folder = folder();
         std::fs::write(folder.path().join("checkpoint"), [1; 100]).expect("write");
         let checkpoint = load(folder.path());
-        assert_eq!(checkpoint.state(), CheckpointState::WrongSize { found: 100 });
         assert_eq!(checkpoint.times(), CheckpointTimes::default());
         checkpoint.save(TIMES).expect("save");
         assert_eq!(std::fs::read(folder.path().join("checkpoint")).expect("read").len(), CHECKPOINT_SIZE);

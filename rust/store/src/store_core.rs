@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::arrivals::{ArrivalListener, Arrivals};
 use crate::checkpoint::{Checkpoint, CheckpointTimes};
 use crate::clock::Clock;
-use crate::commit_log::{AppendRules, CommitLog, QueueOffsets, StoredRecord};
+use crate::commit_log::{AppendRules, CommitLog, LogPoint, QueueOffsets, StoredRecord};
 use crate::consume_queue::{ConsumeQueue, QueueStatus, QueueTable, TimeBoundary};
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
@@ -81,6 +81,12 @@ impl StoreCore {
         recovery::repair(&*disk, &mut files, &rules, &mut examined)?;
         // Only now: the note may be what told that a queue is missing, and a start that is cut short must be told again.
         StopNote::remove(&*disk, &layout.stop)?;
+        // Nothing may be appended that the checkpoint already vouches for: its times are later than the records.
+        let CheckpointTimes { log_ms, queues_ms, index_ms } = files.checkpoint.times();
+        let settled = examined.end.settled();
+        let vouched_ms = log_ms.max(queues_ms).max(index_ms);
+        let end = LogPoint { timestamp_ms: settled.timestamp_ms.max(vouched_ms), ..settled };
+        let built = LogPoint { timestamp_ms: examined.end.timestamp_ms, ..end };
         tracing::info!(folder = %folder.display(), report = ?examined.report, "store opened");
 
         let poison = Arc::new(Poison::default());
@@ -91,20 +97,14 @@ impl StoreCore {
         };
         let queue_offsets = queue_offsets(&files.queues);
         let Files { chain, queues, index, checkpoint } = files;
-        let log = CommitLog::new(
-            Arc::clone(&disk),
-            chain,
-            append_rules,
-            examined.end,
-            queue_offsets,
-            Arc::clone(&poison),
-        );
+        let log =
+            CommitLog::new(Arc::clone(&disk), chain, append_rules, end, queue_offsets, Arc::clone(&poison));
         queues.expire(log.start())?;
         let visible = VisibleLimit::open(&*disk, &layout.visible)?;
-        visible.publish(examined.end.offset);
+        visible.publish(end.offset);
         let core = Self {
             expiry: Expiry::new(options.retention),
-            builder: QueueBuilder::new(rules, examined.end),
+            builder: QueueBuilder::new(rules, built),
             index: Mutex::new(index),
             checkpoint: Mutex::new(checkpoint),
             counters: Counters::default(),
@@ -186,13 +186,13 @@ impl StoreCore {
     /// [`StoreError::Poisoned`]: a sync has failed.
     pub fn checkpoint_once(&self) -> Result<()> {
         self.refuse_if_closed()?;
-        self.checkpoint()
+        // Both points are taken before the syncs: what comes in meanwhile is not vouched for.
+        self.checkpoint(self.builder.point(), self.log.flushed())
     }
 
-    fn checkpoint(&self) -> Result<()> {
+    /// Makes queues and index durable, then says that they are up to `built`, and the log up to `flushed`.
+    fn checkpoint(&self, built: LogPoint, flushed: LogPoint) -> Result<()> {
         self.poison.check()?;
-        // Both points are taken before the syncs: what comes in meanwhile is not vouched for.
-        let (built, flushed) = (self.builder.point(), self.log.flushed());
         let times = CheckpointTimes {
             log_ms: flushed.timestamp_ms,
             queues_ms: built.timestamp_ms,
@@ -241,7 +241,8 @@ impl StoreCore {
         // An expiry that runs is waited for; a later one finds the store closed.
         let _no_expiry = self.expiry.pause();
         self.finish()?;
-        self.checkpoint()?;
+        // Nothing comes after it, so it vouches for all there is.
+        self.checkpoint(self.builder.point(), self.log.flushed().settled())?;
         match self.stop_note().save(&*self.disk, &self.layout.stop, &self.layout.temporary) {
             // All is durable without it; the next start only takes longer.
             Err(error) if error.is_storage_full() => tracing::warn!(%error, "no room for the stop note"),

@@ -316,3 +316,33 @@ fn an_option_that_no_store_can_be_made_with_is_refused_by_name() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 0, "nothing was made");
 }
+
+/// Goal: a record that was taken once is taken for ever. Apache stores NUL bytes in properties, which after a kill look
+/// like a sector that was lost.
+#[test]
+fn nul_bytes_that_apache_stored_cost_nothing_that_comes_after_them() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"with a NUL")]).expect("append");
+    core.close().expect("close");
+    drop(core);
+    let log = folder.path().join("commitlog/00000000000000000000");
+    let mut bytes = std::fs::read(&log).expect("log");
+    let key = bytes.windows(7).position(|window| window == b"order-1").expect("its key");
+    bytes[key + 3] = 0;
+    std::fs::write(&log, bytes).expect("log");
+    std::fs::remove_dir_all(folder.path().join("escrowmq")).expect("no note of ours");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"acknowledged")]).expect("append");
+    settle(&core);
+    drop(core);
+    let core = open(folder.path());
+    assert_eq!(bodies(&core, "orders", 0), [&b"with a NUL"[..], b"acknowledged"]);
+    core.close().expect("close");
+    drop(core);
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"after an orderly start")]).expect("append");
+    settle(&core);
+    drop(core);
+    assert_eq!(bodies(&open(folder.path()), "orders", 0).len(), 3);
+}

@@ -44,6 +44,12 @@ pub(crate) struct LogPoint {
 }
 
 impl LogPoint {
+    /// The same place, a millisecond after its record. Where all before it is durable, a checkpoint of this time vouches
+    /// for that record too, and what is appended next is no older.
+    pub fn settled(self) -> Self {
+        Self { timestamp_ms: self.timestamp_ms + i64::from(self.record.is_some()), ..self }
+    }
+
     /// The place after a record.
     pub fn after(record: &RecordView<'_>) -> Self {
         Self {

@@ -187,28 +187,6 @@ impl QueueTable {
         self.get(topic, queue_id).map_or(Ok(()), |queue| queue.remove())
     }
 
-    /// Removes the queues of a topic, durably. Readers keep what they hold.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn remove_topic(&self, topic: &str) -> Result<()> {
-        let Some(queues) = self.topics.write().remove(topic) else { return Ok(()) };
-        for queue in queues {
-            queue.remove()?;
-        }
-        remove_folder(self.disk.as_ref(), &self.folder.join(topic))
-    }
-
-    /// Removes all queues, durably, so that they can be rebuilt.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn remove_all(&self) -> Result<()> {
-        let mut topics: Vec<_> = self.topics.read().keys().cloned().collect();
-        topics.sort_unstable();
-        topics.iter().try_for_each(|topic| self.remove_topic(topic))
-    }
-
     /// Some queues, to work on without the lock; in order, so that a crash test meets the same effects every time.
     fn queues_where(&self, is_wanted: impl Fn(&ConsumeQueue) -> bool) -> Vec<Arc<ConsumeQueue>> {
         let topics = self.topics.read();
@@ -330,25 +308,6 @@ mod tests {
         assert_eq!(names(&again), expected);
         assert_eq!(again.get("orders", 3).expect("queue").entry(QueueOffset(0)), Some(entry(1)));
         assert!(again.get("orders", 0).is_none() && again.get("order", 1).is_none());
-    }
-
-    #[test]
-    fn removed_topics_are_gone_from_disk_and_can_begin_again() {
-        let root = tempfile::tempdir().expect("folder");
-        let table = load(root.path()).expect("empty");
-        for topic in ["a", "b"] {
-            for at in 0..7 {
-                table.append(topic, 0, QueueOffset(at), entry(at)).expect("append");
-            }
-        }
-        let reader = table.get("a", 0).expect("queue");
-        table.remove_topic("a").expect("remove");
-        table.remove_topic("a").expect("twice");
-        assert_eq!((reader.max_offset(), names(&table).len()), (QueueOffset(0), 1));
-        assert!(!root.path().join("consumequeue/a").exists());
-        table.append("a", 0, QueueOffset(5), entry(9)).expect("begin elsewhere");
-        table.remove_all().expect("remove all");
-        assert_eq!(std::fs::read_dir(root.path().join("consumequeue")).expect("list").count(), 0);
     }
 
     #[test]

@@ -103,12 +103,6 @@ impl KeyIndex {
         self.last_entry_header().map(|header| header.end_offset)
     }
 
-    /// The store time of the newest entry.
-    #[must_use]
-    pub fn last_store_timestamp_ms(&self) -> Option<i64> {
-        self.last_entry_header().map(|header| header.end_ms)
-    }
-
     /// The names of its files, oldest first.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {

@@ -71,10 +71,9 @@ fn scan(
     lacks_entries: bool,
 ) -> Result<Examined> {
     let times = files.checkpoint.times();
-    let log_sure_ms = times.log_ms.saturating_sub(CHECKPOINT_SLACK_MS);
-    let sure_ms = match times.queues_ms.saturating_sub(CHECKPOINT_SLACK_MS) {
+    let sure_ms = match times.log_ms.min(times.queues_ms).saturating_sub(CHECKPOINT_SLACK_MS) {
         _ if lacks_entries => i64::MIN,
-        queues_sure_ms => queues_sure_ms.min(log_sure_ms),
+        sure_ms => sure_ms,
     };
     let from = segment_before(&files.chain, sure_ms).map_or(0, |segment| segment.start());
     let mut end = LogPoint { offset: LogOffset(from), ..LogPoint::default() };
@@ -85,7 +84,7 @@ fn scan(
         match record.check_whole() {
             // Zeros in text are a sector that was lost, unless the record surely reached the disk: then a producer
             // sent them, and Apache took them.
-            Err(RecordError::Nul { .. }) if !was_killed || record.store_timestamp_ms() < log_sure_ms => {}
+            Err(RecordError::Nul { .. }) if !was_killed || record.store_timestamp_ms() < times.log_ms => {}
             result => result.map_err(|reason| StoreError::Damaged { at, reason })?,
         }
         if record.check_record_crc() == Some(false)
@@ -113,22 +112,21 @@ fn scan(
     }
     report.log_end = end.offset;
     let durable_before =
-        if was_killed { first_stored_at(&files.chain, times.log_ms, end.offset)? } else { end.offset };
+        if was_killed { end_of_older(&files.chain, times.log_ms, end.offset)? } else { end.offset };
     Ok(Examined { end, durable_before, is_orderly: false, was_killed, report })
 }
 
-/// The first record at or after a store time; `end` where all are older.
-pub(super) fn first_stored_at(chain: &SegmentChain, timestamp_ms: i64, end: LogOffset) -> Result<LogOffset> {
-    let from = segment_before(chain, timestamp_ms).map_or(0, |segment| segment.start());
-    let mut found = end;
-    Walk::new(chain, LogOffset(from), end).each(|record| {
-        if record.store_timestamp_ms() < timestamp_ms {
-            return Ok(ControlFlow::Continue(()));
+/// Where the records stored before a time end: what follows, the blank of their segment included, may be younger.
+pub(super) fn end_of_older(chain: &SegmentChain, timestamp_ms: i64, end: LogOffset) -> Result<LogOffset> {
+    let mut older_end = LogOffset(segment_before(chain, timestamp_ms).map_or(0, |segment| segment.start()));
+    Walk::new(chain, older_end, end).each(|record| {
+        if record.store_timestamp_ms() >= timestamp_ms {
+            return Ok(ControlFlow::Break(()));
         }
-        found = LogOffset(record.log_offset());
-        Ok(ControlFlow::Break(()))
+        older_end = LogPoint::after(&record).offset;
+        Ok(ControlFlow::Continue(()))
     })?;
-    Ok(found.min(end))
+    Ok(older_end.min(end))
 }
 
 /// The newest segment that begins with a whole record stored before a time, else the oldest one.

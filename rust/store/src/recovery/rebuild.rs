@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use escrowmq_wire::RecordView;
 
-use super::examine::first_stored_at;
+use super::examine::end_of_older;
 use super::{Examined, Files};
 use crate::checkpoint::CheckpointTimes;
 use crate::commit_log::Walk;
@@ -61,8 +61,8 @@ pub(crate) fn repair(
     };
     files.queues.sync_dirty()?;
     files.index.sync()?;
-    let ms = end.timestamp_ms;
-    let times = CheckpointTimes { log_ms: ms, queues_ms: ms, index_ms: ms };
+    let (log_ms, ms) = (end.settled().timestamp_ms, end.timestamp_ms);
+    let times = CheckpointTimes { log_ms, queues_ms: ms, index_ms: ms };
     files.checkpoint.save_with_offset(times, end.record.unwrap_or_default())
 }
 
@@ -104,7 +104,7 @@ fn cut_queues(files: &mut Files, checked_from: LogOffset, start: LogOffset) -> R
 /// Cuts the index to what is surely durable, and returns from where the log must be built into it.
 fn cut_index(files: &mut Files, examined: &Examined, start: LogOffset) -> Result<LogOffset> {
     let durable_before = if examined.was_killed {
-        first_stored_at(&files.chain, files.checkpoint.times().index_ms, examined.end.offset)?
+        end_of_older(&files.chain, files.checkpoint.times().index_ms, examined.end.offset)?
     } else {
         // An orderly stop of Apache's: it has flushed its index, whatever its checkpoint says.
         examined.end.offset
