@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
-EXTENSION := $(VENV)/.extension-built
+EXTENSION := python/escrowmq/_core.abi3.so
 
 CRASH_SEEDS ?= 10000
 CRASH_SEEDS_IN_TEST ?= 500
@@ -32,8 +32,8 @@ setup: $(TOOLS) ## creates .venv with the pinned tools
 
 $(TOOLS): requirements-dev.txt
 	@command -v cargo >/dev/null || { echo "a Rust toolchain is missing: see https://rustup.rs" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements-dev.txt
 	touch $@
 

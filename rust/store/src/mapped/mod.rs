@@ -1,5 +1,6 @@
 //! Mapped files: one ([`Segment`]), many as one ([`SegmentChain`]), and the marks that say how far they may be read
-//! ([`Watermark`]). The only memory that two threads share without a lock is here, and with it the crate's `unsafe`.
+//! ([`Watermark`]). The only memory that two threads share without a lock is here, and with it the crate's `unsafe`
+//! but for one advice to the kernel in `disk`.
 
 mod segment;
 mod segment_chain;
