@@ -41,6 +41,7 @@ mod statistics;
 mod stop_note;
 mod store;
 mod store_core;
+mod store_reads;
 mod visible_limit;
 
 pub use arrivals::{Arrival, ArrivalListener};
