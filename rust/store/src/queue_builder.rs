@@ -14,6 +14,7 @@ use crate::key_index::KeyIndex;
 use crate::mapped::Watermark;
 use crate::message::is_queued;
 use crate::offset::{LogOffset, QueueOffset};
+use crate::visible_limit::VisibleLimit;
 
 /// The topic whose entries carry a delivery time instead of a tags code.
 const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
@@ -89,6 +90,7 @@ impl QueueBuilder {
         index: &Mutex<KeyIndex>,
         limit: LogOffset,
         mut arrivals: Option<&mut Arrivals>,
+        visible: &VisibleLimit,
     ) -> Result<LogOffset> {
         let mut point = self.point.lock();
         let mut walk = Walk::new(log.chain(), point.offset, limit);
@@ -105,6 +107,8 @@ impl QueueBuilder {
             Ok(if count < RECORDS_PER_STEP { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         *point = LogPoint { offset: walk.position(), ..last };
+        // Other processes are told first: what is acknowledged here must not be unknown there.
+        visible.publish(point.offset);
         self.built.raise(point.offset.0);
         result.map(|()| point.offset)
     }

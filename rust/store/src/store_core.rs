@@ -171,9 +171,8 @@ impl StoreCore {
         let limit = LogOffset(self.build_limit().get());
         let listener = self.listener.get();
         let mut arrivals = listener.map(|_| Arrivals::default());
-        let result = self.builder.step(&self.log, &self.queues, &self.index, limit, arrivals.as_mut());
-        // What was built before an error stays built, so readers may see it.
-        self.visible.publish(self.visible_end());
+        let result =
+            self.builder.step(&self.log, &self.queues, &self.index, limit, arrivals.as_mut(), &self.visible);
         if let (Some(listener), Some(arrivals)) = (listener, arrivals) {
             listener.arrived(self.visible_end(), &arrivals.into_queues());
         }
