@@ -1,7 +1,8 @@
 """Holds a message in escrow until your database decides.
 
-Today this is the store: a commit log with consume queues and a key index in Apache RocketMQ's files, written in Rust.
-`Store.open` is the place to begin. The broker, the name server and the client come on top of it.
+Today there are the store (a commit log with consume queues and a key index in Apache RocketMQ's files, written in
+Rust), a name server and a broker. `Store.open` is the place to begin in Python, `escrowmq up` on the command line.
+Transactions, the client and the Spark source come next.
 """
 
 from escrowmq import errors

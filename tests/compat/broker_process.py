@@ -27,9 +27,9 @@ class ServerProcess:
     """Started and listening when its `with` block begins, gone when it ends."""
 
     def __init__(self, command: str, data: Path, *options: str) -> None:
-        data.mkdir(parents=True, exist_ok=True)
+        data.parent.mkdir(parents=True, exist_ok=True)
         arguments = [sys.executable, "-m", "escrowmq", command, f"--data={data}", "--log-level=info", *SMALL_STORE]
-        self._log_path = data / "log"
+        self._log_path = data.with_name(f"{data.name}.log")
         with self._log_path.open("ab") as log:
             self.process = subprocess.Popen([*arguments, *options], stdout=subprocess.PIPE, stderr=log)
         self.said = self._read_until("Ctrl-C" if command == "up" else "data in")

@@ -100,6 +100,21 @@ def test_a_store_of_another_kind(closed: Path, path: str, feature: str) -> None:
     assert error.feature == feature
 
 
+def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
+    (tmp_path / "escrowmq").mkdir()
+    (tmp_path / "thesis.tex").write_text("not to be touched")
+    error = refused(tmp_path, errors.ForeignFile)
+    assert isinstance(error, errors.ForeignFile)
+    assert error.kind == "store"
+    assert "holds no store" in str(error)
+
+
+def test_a_fresh_mount_point_may_become_a_store(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
+    (tmp_path / ".Trash").mkdir()
+    open_small(tmp_path).close()
+
+
 def test_a_store_with_several_log_paths(closed: Path) -> None:
     """Apache deals log files out to its paths in turn, so each has every second one."""
     for segment in segments(closed)[1::2]:

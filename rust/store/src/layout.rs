@@ -11,6 +11,9 @@ use crate::disk::Disk;
 use crate::error::{Result, StoreError};
 use crate::mapped::list_or_empty;
 
+/// Any of these names tells a store, be it one that was only just begun.
+const STORE_NAMES: [&str; 6] = ["commitlog", "consumequeue", "config", "checkpoint", "abort", "lock"];
+
 /// The paths of a store directory.
 #[derive(Debug, Clone)]
 pub struct StoreLayout {
@@ -58,6 +61,26 @@ impl StoreLayout {
             temporary: own.join("temporary"),
             root: root.to_path_buf(),
             own,
+        }
+    }
+
+    /// Refuses a folder that holds something, but no store: a path that was mistyped must not get one.
+    ///
+    /// # Errors
+    /// [`StoreError::ForeignFile`] names what is there.
+    pub fn refuse_foreign_folder(&self, disk: &dyn Disk) -> Result<()> {
+        // What a fresh mount point and a desktop leave in any folder says nothing.
+        let is_noise = |name: &str| name.starts_with('.') || name == "lost+found";
+        let entries = list_or_empty(disk, &self.root)?;
+        let mut names: Vec<&str> =
+            entries.iter().map(|entry| entry.name.as_str()).filter(|name| !is_noise(name)).collect();
+        names.sort_unstable();
+        match names.first() {
+            Some(first) if !names.iter().any(|name| STORE_NAMES.contains(name)) => {
+                let reason = "its folder is not empty and holds no store";
+                Err(StoreError::ForeignFile { path: self.root.join(first), kind: "store", reason })
+            }
+            _ => Ok(()),
         }
     }
 

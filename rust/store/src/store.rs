@@ -66,6 +66,7 @@ impl Store {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         options.validate()?;
         let layout = StoreLayout::new(folder);
+        layout.refuse_foreign_folder(&*disk)?;
         layout.refuse_unsupported(&*disk)?;
         disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
         let lock = DirectoryLock::acquire(&layout.lock)?;

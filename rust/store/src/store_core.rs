@@ -69,6 +69,7 @@ impl StoreCore {
     ) -> Result<Self> {
         options.validate()?;
         let layout = StoreLayout::new(folder);
+        layout.refuse_foreign_folder(&*disk)?;
         layout.refuse_unsupported(&*disk)?;
         let mut files = load(&disk, &clock, &layout, &options)?;
         let was_killed = exists(&*disk, &layout, "abort")?;
