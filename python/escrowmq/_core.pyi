@@ -39,6 +39,7 @@ __all__ = [
     "Store",
     "SubscriptionEntry",
     "TopicEntry",
+    "Traffic",
     "_measure_floor_s",
     "decode_frames",
     "decode_records",
@@ -1042,6 +1043,22 @@ class SubscriptionEntry:
         """The hashes of its tags; `None` for all messages."""
 
 @final
+class Traffic:
+    """Messages, and bytes of their records. Immutable."""
+
+    def __new__(cls, *, messages: int = 0, size_bytes: int = 0) -> Self:
+        """Says how many and how large."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def messages(self) -> int:
+        """How many messages."""
+    @property
+    def size_bytes(self) -> int:
+        """How large their records are together, heads and properties included."""
+
+@final
 class FastLaneStatistics:
     """Numbers of the fast lane since the server was started, and what is there now."""
 
@@ -1193,6 +1210,18 @@ class BrokerServer:
         """Looks again at the pulls that wait for a queue, as if a message had come."""
     def fast_lane_statistics(self) -> FastLaneStatistics:
         """Numbers of the fast lane since the start."""
+    def traffic_in(self) -> dict[str, Traffic]:
+        """What came in for each topic that is known, since the start or since it is known."""
+    def traffic_out(self) -> dict[tuple[str, str], Traffic]:
+        """What went out, by topic and group, since the start or since both are known.
+
+        Pairs of which no message has gone out are not in it.
+        """
+    def count_in(self, topic: str, *, messages: int, size_bytes: int) -> None:
+        """Adds messages that were appended without the fast lane to what came in for a topic.
+
+        A topic that is not known is not counted.
+        """
     @property
     def addresses(self) -> list[str]:
         """Where it listens, in the order of `listen`, with the ports that were free."""

@@ -5,7 +5,9 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use escrowmq_lanes::fast::{FastLane, FastLaneOptions, FastLaneShared, Identity, OpenStore, QueueOffsets};
+use escrowmq_lanes::fast::{
+    self, FastLane, FastLaneOptions, FastLaneShared, Identity, OpenStore, QueueOffsets,
+};
 use escrowmq_lanes::{BrokerLanes, LaneError, LaneLimits};
 use escrowmq_net::Options;
 use escrowmq_store::{Store as RustStore, StoreCore};
@@ -15,7 +17,7 @@ use pyo3::types::{PyMapping, PyTuple};
 
 use crate::answer::Answer;
 use crate::error::server_error;
-use crate::fast_entries::{FastLaneStatistics, GroupEntry, SubscriptionEntry, TopicEntry};
+use crate::fast_entries::{FastLaneStatistics, GroupEntry, SubscriptionEntry, TopicEntry, Traffic};
 use crate::message::parse_host;
 use crate::owner::Owned;
 use crate::server::{Server, ServerStatistics, duration};
@@ -196,6 +198,24 @@ impl BrokerServer {
 
     fn fast_lane_statistics(&self) -> FastLaneStatistics {
         self.shared.statistics().into()
+    }
+
+    fn traffic_in(&self) -> BTreeMap<String, Traffic> {
+        let traffic = self.shared.knowledge.traffic_in();
+        traffic.into_iter().map(|(topic, traffic)| (topic.into(), traffic.into())).collect()
+    }
+
+    fn traffic_out(&self) -> BTreeMap<(String, String), Traffic> {
+        let traffic = self.shared.knowledge.traffic_out();
+        traffic
+            .into_iter()
+            .map(|(group, topic, traffic)| ((topic.into(), group.into()), traffic.into()))
+            .collect()
+    }
+
+    #[pyo3(signature = (topic, *, messages, size_bytes))]
+    fn count_in(&self, topic: &str, messages: u64, size_bytes: u64) {
+        self.shared.knowledge.count_in(topic, fast::Traffic { messages, size_bytes });
     }
 
     fn answer(&self, answers: Vec<(Py<Request>, Py<Answer>)>) -> PyResult<()> {

@@ -110,6 +110,33 @@ impl SubscriptionEntry {
     }
 }
 
+/// Messages, and bytes of their records.
+#[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
+#[derive(Debug, PartialEq, Eq)]
+pub struct Traffic {
+    messages: u64,
+    size_bytes: u64,
+}
+
+#[pymethods]
+impl Traffic {
+    #[new]
+    #[pyo3(signature = (*, messages = 0, size_bytes = 0))]
+    fn new(messages: u64, size_bytes: u64) -> Self {
+        Self { messages, size_bytes }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl From<fast::Traffic> for Traffic {
+    fn from(fast::Traffic { messages, size_bytes }: fast::Traffic) -> Self {
+        Self { messages, size_bytes }
+    }
+}
+
 /// Numbers of the fast lane since the server was started.
 #[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
 #[derive(Debug, PartialEq, Eq)]

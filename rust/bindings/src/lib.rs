@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::config_file::ConfigFile;
     #[pymodule_export]
-    use crate::fast_entries::{FastLaneStatistics, GroupEntry, SubscriptionEntry, TopicEntry};
+    use crate::fast_entries::{FastLaneStatistics, GroupEntry, SubscriptionEntry, TopicEntry, Traffic};
     #[pymodule_export]
     use crate::floor::measure_floor_s;
     #[pymodule_export]

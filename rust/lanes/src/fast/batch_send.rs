@@ -14,6 +14,7 @@ use super::reply::{Asker, Replies};
 use super::send::new_message;
 use super::send_request::SendRequest;
 use super::sent_properties::SentProperties;
+use super::traffic::{Traffic, TrafficCounter};
 
 impl FastLane {
     pub(super) fn send_batch(
@@ -23,6 +24,7 @@ impl FastLane {
         request: &SendRequest<'_>,
         queue_id: i32,
         body: &[u8],
+        traffic: &TrafficCounter,
     ) -> Verdict {
         let sent = SentProperties::examine(request.properties.as_bytes());
         let is_plain = SysFlag(request.sys_flag).transaction() == TransactionKind::None;
@@ -51,6 +53,7 @@ impl FastLane {
             Ok(receipts) => receipts,
             Err(error) => return self.refuse_append(replies, asker, &error),
         };
+        traffic.add(Traffic::of_receipts(&receipts));
         let mut message_ids = String::with_capacity(receipts.len() * 33);
         for receipt in &receipts {
             let separator = if message_ids.is_empty() { "" } else { "," };

@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 
 use super::subscriptions::{Groups, Subscriptions};
 use super::topics::Topics;
+use super::traffic::{GroupTraffic, Traffic};
 
 /// The newest state of each table.
 #[derive(Debug)]
@@ -28,15 +29,21 @@ impl Knowledge {
         }
     }
 
-    /// Replaces what is known of topics.
-    pub fn set_topics(&self, topics: Topics) {
-        let before = std::mem::replace(&mut *self.topics.write(), Arc::new(topics));
+    /// Replaces what is known of topics. One thread does that.
+    pub fn set_topics(&self, mut topics: Topics) {
+        topics.inherit(&self.topics());
+        let topics = Arc::new(topics);
+        let before = std::mem::replace(&mut *self.topics.write(), Arc::clone(&topics));
         // Freed here and not under the lock.
         drop(before);
+        for (_, traffic) in self.groups().all_traffic() {
+            traffic.retain(|topic| topics.get(topic).is_some());
+        }
     }
 
-    /// Replaces what is known of groups.
-    pub fn set_groups(&self, groups: Groups) {
+    /// Replaces what is known of groups. One thread does that.
+    pub fn set_groups(&self, mut groups: Groups) {
+        groups.inherit(&self.groups());
         let before = std::mem::replace(&mut *self.groups.write(), Arc::new(groups));
         drop(before);
     }
@@ -62,6 +69,39 @@ impl Knowledge {
 
     pub(super) fn subscriptions(&self) -> Arc<Subscriptions> {
         Arc::clone(&self.subscriptions.read())
+    }
+
+    /// Counts messages that came in for a topic by another way than the fast lane. One that is not known has no numbers.
+    pub fn count_in(&self, topic: &str, traffic: Traffic) {
+        if let Some(counter) = self.topics().traffic(topic) {
+            counter.add(traffic);
+        }
+    }
+
+    /// Counts messages that went out to a group.
+    pub(super) fn count_out(&self, group: &str, topic: &str, traffic: Traffic) {
+        if traffic.messages > 0
+            && let Some(counters) = self.groups().traffic(group)
+        {
+            counters.add(topic, traffic);
+        }
+    }
+
+    /// What came in for each topic that is known.
+    #[must_use]
+    pub fn traffic_in(&self) -> Vec<(Box<str>, Traffic)> {
+        self.topics().all_traffic().collect()
+    }
+
+    /// What went out to each group that is known, with the topic.
+    #[must_use]
+    pub fn traffic_out(&self) -> Vec<(Box<str>, Box<str>, Traffic)> {
+        let groups = self.groups();
+        let of_group = |(group, traffic): (&str, &GroupTraffic)| {
+            let group = Box::<str>::from(group);
+            traffic.read().into_iter().map(move |(topic, traffic)| (group.clone(), topic, traffic))
+        };
+        groups.all_traffic().flat_map(of_group).collect()
     }
 
     pub(super) fn broker_allows(&self, bit: u32) -> bool {

@@ -19,8 +19,11 @@ use super::mailbox::Mailbox;
 use super::memory::memory_size;
 use super::parked_pulls::ParkedPulls;
 use super::pending_sends::PendingSends;
+use super::pull_read::PullRead;
+use super::pull_request::PullRequest;
 use super::reader::Reader;
 use super::reply::{Asker, Replies};
+use super::traffic::Traffic;
 
 /// A store that stays open while someone holds it.
 pub trait OpenStore: Send + Sync {
@@ -115,6 +118,14 @@ impl FastLaneShared {
         }
     }
 
+    /// Counts a pull that is answered.
+    pub(super) fn count_pull(&self, request: &PullRequest, found: &PullRead) {
+        self.counters.pulls.add(1);
+        self.counters.messages_pulled.add(found.records.len());
+        let traffic = Traffic::of_sizes(found.records.iter().map(|record| record.bytes().len()));
+        self.knowledge.count_out(&request.group, &request.topic, traffic);
+    }
+
     /// Numbers since the start.
     #[must_use]
     pub fn statistics(&self) -> FastLaneStatistics {
@@ -207,10 +218,7 @@ impl FastLane {
         let shared = Arc::clone(&self.shared);
         self.alarm = Some(Alarm::start(move || shared.mailbox.wake())?);
         let shared = Arc::clone(&self.shared);
-        let count = move |messages| {
-            shared.counters.pulls.add(1);
-            shared.counters.messages_pulled.add(messages);
-        };
+        let count = move |request: &PullRequest, found: &PullRead| shared.count_pull(request, found);
         self.reader = Some(Reader::start(Arc::clone(&self.store), remote.clone(), count)?);
         Ok(())
     }

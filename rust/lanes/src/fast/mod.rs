@@ -55,6 +55,7 @@ mod sent_properties;
 mod subscriptions;
 mod tag_filter;
 mod topics;
+mod traffic;
 
 pub use consumer_offsets::{ConsumerOffsets, QueueOffsets};
 pub use counters::FastLaneStatistics;
@@ -65,3 +66,4 @@ pub use lane::{FastLane, FastLaneOptions, FastLaneShared, OpenStore};
 pub use subscriptions::{GroupEntry, Groups, SubscriptionEntry, Subscriptions, is_tag_type};
 pub use tag_filter::TagFilter;
 pub use topics::{TopicEntry, Topics};
+pub use traffic::Traffic;

@@ -57,7 +57,7 @@ impl FastLane {
             _ => {
                 let group = group()?;
                 let knowledge = &self.shared.knowledge;
-                if !knowledge.groups().contains_key(group) || knowledge.topics().get(topic).is_none() {
+                if knowledge.groups().get(group).is_none() || knowledge.topics().get(topic).is_none() {
                     return Ok(None);
                 }
                 let offset = number("commitOffset", needed("commitOffset", fields.get("commitOffset"))?)?;

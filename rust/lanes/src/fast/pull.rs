@@ -91,7 +91,7 @@ impl FastLane {
             let remark = format!("the broker[{address}] pulling message is forbidden");
             return Admission::forbid(BROKER_FORBIDDEN, remark);
         }
-        let Some(&group_entry) = knowledge.groups().get(&**group) else { return Admission::Pass };
+        let Some(group_entry) = knowledge.groups().get(group) else { return Admission::Pass };
         if !group_entry.is_consume_enabled {
             let remark = format!("subscription group no permission, {group}");
             return Admission::forbid(GROUP_FORBIDDEN, remark);
@@ -157,7 +157,7 @@ impl FastLane {
                 max_offset: bounds.1,
                 records: Vec::new(),
             };
-            return self.answer_pull(replies, asker, request.queue_offset, found);
+            return self.answer_pull(replies, asker, &request, found);
         }
         let scanned_to = request.queue_offset;
         let pull = ParkedPull { asker, request, filter, scanned_to, deadline: replies.now() };
@@ -169,7 +169,7 @@ impl FastLane {
             {
                 self.park(replies, pull);
             }
-            Some(found) => self.answer_pull(replies, asker, pull.request.queue_offset, found),
+            Some(found) => self.answer_pull(replies, asker, &pull.request, found),
         }
     }
 
@@ -212,7 +212,7 @@ impl FastLane {
             }
             let Some(pull) = self.parked.remove(id) else { continue };
             match found {
-                Some(found) => self.answer_pull(replies, pull.asker, pull.request.queue_offset, found),
+                Some(found) => self.answer_pull(replies, pull.asker, &pull.request, found),
                 None => self.read_cold(replies, pull),
             }
         }
@@ -223,7 +223,7 @@ impl FastLane {
     pub(super) fn wake_late(&mut self, replies: &mut impl Replies) {
         while let Some(pull) = self.parked.pop_late(replies.now()) {
             match self.read_for(&pull, pull.request.queue_offset) {
-                Some(found) => self.answer_pull(replies, pull.asker, pull.request.queue_offset, found),
+                Some(found) => self.answer_pull(replies, pull.asker, &pull.request, found),
                 None => self.read_cold(replies, pull),
             }
         }
@@ -241,10 +241,15 @@ impl FastLane {
         }
     }
 
-    fn answer_pull(&mut self, replies: &mut impl Replies, asker: Asker, queue_offset: i64, found: PullRead) {
-        self.shared.counters.pulls.add(1);
-        self.shared.counters.messages_pulled.add(found.records.len());
-        let (head, body) = pull_answer(&asker, queue_offset, found);
+    fn answer_pull(
+        &mut self,
+        replies: &mut impl Replies,
+        asker: Asker,
+        request: &PullRequest,
+        found: PullRead,
+    ) {
+        self.shared.count_pull(request, &found);
+        let (head, body) = pull_answer(&asker, request.queue_offset, found);
         asker.send(replies, head, body);
     }
 

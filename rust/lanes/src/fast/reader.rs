@@ -10,7 +10,7 @@ use escrowmq_store::{LogOffset, StoredRecord};
 
 use super::lane::OpenStore;
 use super::pull_answer::pull_answer;
-use super::pull_read::{PullRange, read};
+use super::pull_read::{PullRange, PullRead, read};
 use super::pull_request::PullRequest;
 use super::reply::Asker;
 use super::tag_filter::TagFilter;
@@ -44,7 +44,7 @@ impl Reader {
     pub fn start(
         store: Arc<dyn OpenStore>,
         remote: Remote,
-        count: impl Fn(usize) + Send + 'static,
+        count: impl Fn(&PullRequest, &PullRead) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (jobs, work) = sync_channel(JOBS_MAX);
         let run = move || run(&*store, &remote, &work, count);
@@ -71,7 +71,12 @@ impl Drop for Reader {
     }
 }
 
-fn run(store: &dyn OpenStore, remote: &Remote, jobs: &Receiver<ColdPull>, count: impl Fn(usize)) {
+fn run(
+    store: &dyn OpenStore,
+    remote: &Remote,
+    jobs: &Receiver<ColdPull>,
+    count: impl Fn(&PullRequest, &PullRead),
+) {
     for pull in jobs {
         let range = PullRange {
             topic: &pull.request.topic,
@@ -83,7 +88,7 @@ fn run(store: &dyn OpenStore, remote: &Remote, jobs: &Receiver<ColdPull>, count:
         };
         let Some(found) = read(store.core(), range, &pull.filter) else { continue };
         found.records.iter().for_each(touch);
-        count(found.records.len());
+        count(&pull.request, &found);
         let (head, body) = pull_answer(&pull.asker, pull.request.queue_offset, found);
         let connection = pull.asker.peer.connection;
         let settled_size = pull.asker.settled_size();

@@ -16,6 +16,7 @@ use super::reply::{Asker, Replies};
 use super::send_request::SendRequest;
 use super::sent_properties::SentProperties;
 use super::topics::{TopicEntry, WRITABLE};
+use super::traffic::{Traffic, TrafficCounter};
 
 impl FastLane {
     /// Stores a message or a batch, or leaves it to Python untouched.
@@ -36,17 +37,16 @@ impl FastLane {
                 return self.refuse_send(replies, asker, response::SYSTEM_ERROR, &error.to_string());
             }
         };
-        let Some(topic) = self.shared.knowledge.topics().get_for_send(request.topic) else {
-            return Verdict::Passed;
-        };
-        if let Err((code, remark)) = self.check_send(&request, topic, frame, asker) {
+        let topics = self.shared.knowledge.topics();
+        let Some(topic) = topics.get_for_send(request.topic) else { return Verdict::Passed };
+        if let Err((code, remark)) = self.check_send(&request, topic.entry, frame, asker) {
             return self.refuse_send(replies, asker, code, &remark);
         }
-        let queue_id = self.choose_queue(request.queue_id, topic);
+        let queue_id = self.choose_queue(request.queue_id, topic.entry);
         if request.is_batch {
-            self.send_batch(replies, asker, &request, queue_id, &frame.body)
+            self.send_batch(replies, asker, &request, queue_id, &frame.body, &topic.traffic)
         } else {
-            self.send_one(replies, asker, &request, queue_id, &frame.body)
+            self.send_one(replies, asker, &request, queue_id, &frame.body, &topic.traffic)
         }
     }
 
@@ -57,6 +57,7 @@ impl FastLane {
         request: &SendRequest<'_>,
         queue_id: i32,
         body: &[u8],
+        traffic: &TrafficCounter,
     ) -> Verdict {
         let sent = SentProperties::examine(request.properties.as_bytes());
         let is_plain = SysFlag(request.sys_flag).transaction() == TransactionKind::None;
@@ -84,6 +85,7 @@ impl FastLane {
             }
             Err(error) => return self.refuse_append(replies, asker, &error),
         };
+        traffic.add(Traffic::of_receipts(&[receipt]));
         let unique_key =
             made_id.as_deref().map_or_else(|| sent.unique_key.unwrap_or_default(), str::as_bytes);
         let message_id = self.message_id(receipt).to_string();

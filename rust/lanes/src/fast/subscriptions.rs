@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::tag_filter::TagFilter;
+use super::traffic::GroupTraffic;
 
 /// What is known of a subscription group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,50 @@ pub struct GroupEntry {
 }
 
 /// The groups that are known, by name.
-pub type Groups = HashMap<Box<str>, GroupEntry, RandomState>;
+#[derive(Debug, Clone, Default)]
+pub struct Groups {
+    entries: HashMap<Box<str>, KnownGroup, RandomState>,
+}
+
+#[derive(Debug, Clone)]
+struct KnownGroup {
+    entry: GroupEntry,
+    /// What went out to it.
+    traffic: Arc<GroupTraffic>,
+}
+
+impl Groups {
+    /// What is known of a group.
+    pub(super) fn get(&self, group: &str) -> Option<GroupEntry> {
+        self.entries.get(group).map(|known| known.entry)
+    }
+
+    /// Goes on counting what the table before has counted.
+    pub(super) fn inherit(&mut self, before: &Self) {
+        for (group, known) in &mut self.entries {
+            if let Some(before) = before.entries.get(group) {
+                known.traffic = Arc::clone(&before.traffic);
+            }
+        }
+    }
+
+    /// The counters of what goes out to a group.
+    pub(super) fn traffic(&self, group: &str) -> Option<&GroupTraffic> {
+        self.entries.get(group).map(|known| &*known.traffic)
+    }
+
+    /// The counters of each group.
+    pub(super) fn all_traffic(&self) -> impl Iterator<Item = (&str, &GroupTraffic)> {
+        self.entries.iter().map(|(group, known)| (&**group, &*known.traffic))
+    }
+}
+
+impl FromIterator<(Box<str>, GroupEntry)> for Groups {
+    fn from_iter<I: IntoIterator<Item = (Box<str>, GroupEntry)>>(groups: I) -> Self {
+        let known = |(group, entry)| (group, KnownGroup { entry, traffic: Arc::default() });
+        Self { entries: groups.into_iter().map(known).collect() }
+    }
+}
 
 /// What a group wants of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]

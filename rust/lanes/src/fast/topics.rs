@@ -1,9 +1,12 @@
 //! What the fast lane knows of topics: an immutable table that whoever keeps topics replaces as a whole.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use escrowmq_wire::{DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX};
 use foldhash::fast::RandomState;
+
+use super::traffic::{Traffic, TrafficCounter};
 
 /// Topics that Apache lets nobody send to.
 const CLOSED_TOPICS: [&str; 6] = [
@@ -37,12 +40,15 @@ pub struct TopicEntry {
 /// The topics that are known, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Topics {
-    entries: HashMap<Box<str>, Known, RandomState>,
+    entries: HashMap<Box<str>, KnownTopic, RandomState>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    entry: TopicEntry,
+/// A topic in the table.
+#[derive(Debug, Clone)]
+pub(super) struct KnownTopic {
+    pub entry: TopicEntry,
+    /// What came in for it.
+    pub traffic: Arc<TrafficCounter>,
     takes_sends: bool,
 }
 
@@ -53,8 +59,27 @@ impl Topics {
     }
 
     /// The same, if sends to the topic are plain appends: to retry, dead-letter and system topics they are not.
-    pub(super) fn get_for_send(&self, topic: &str) -> Option<TopicEntry> {
-        self.entries.get(topic).filter(|known| known.takes_sends).map(|known| known.entry)
+    pub(super) fn get_for_send(&self, topic: &str) -> Option<&KnownTopic> {
+        self.entries.get(topic).filter(|known| known.takes_sends)
+    }
+
+    /// Goes on counting what the table before has counted.
+    pub(super) fn inherit(&mut self, before: &Self) {
+        for (topic, known) in &mut self.entries {
+            if let Some(before) = before.entries.get(topic) {
+                known.traffic = Arc::clone(&before.traffic);
+            }
+        }
+    }
+
+    /// The counter of what comes in for a topic.
+    pub(super) fn traffic(&self, topic: &str) -> Option<&TrafficCounter> {
+        self.entries.get(topic).map(|known| &*known.traffic)
+    }
+
+    /// What came in for each topic.
+    pub(super) fn all_traffic(&self) -> impl Iterator<Item = (Box<str>, Traffic)> {
+        self.entries.iter().map(|(topic, known)| (topic.clone(), known.traffic.read()))
     }
 }
 
@@ -62,7 +87,7 @@ impl FromIterator<(Box<str>, TopicEntry)> for Topics {
     fn from_iter<I: IntoIterator<Item = (Box<str>, TopicEntry)>>(topics: I) -> Self {
         let known = |(topic, entry): (Box<str>, TopicEntry)| {
             let takes_sends = takes_sends(&topic);
-            (topic, Known { entry, takes_sends })
+            (topic, KnownTopic { entry, traffic: Arc::default(), takes_sends })
         };
         Self { entries: topics.into_iter().map(known).collect() }
     }
