@@ -9,6 +9,7 @@ from escrowmq import errors
 from escrowmq._core import (
     Answer,
     BrokerServer,
+    Clock,
     ConfigFile,
     ConnectionClosed,
     ConnectionOpened,
@@ -40,6 +41,7 @@ from escrowmq._core import (
 __all__ = [
     "Answer",
     "BrokerServer",
+    "Clock",
     "ConfigFile",
     "ConnectionClosed",
     "ConnectionOpened",

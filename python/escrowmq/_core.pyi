@@ -17,6 +17,7 @@ from typing_extensions import Buffer
 __all__ = [
     "Answer",
     "BrokerServer",
+    "Clock",
     "ConfigFile",
     "ConnectionClosed",
     "ConnectionOpened",
@@ -385,6 +386,7 @@ class Store:
         disk_force_ratio: float = 0.85,
         disk_refuse_ratio: float = 0.9,
         reader_grace_ms: int = 120_000,
+        clock: Clock | None = None,
     ) -> Store:
         """Opens a store, or makes an empty one; after a crash it recovers first.
 
@@ -406,6 +408,7 @@ class Store:
             disk_force_ratio: Disk use from which log files go whatever their age.
             disk_refuse_ratio: Disk use from which writes are refused.
             reader_grace_ms: How long a reader may hold back the deletion of a file.
+            clock: What tells it the time; one of its own unless given.
 
         Raises:
             BadOption: A value that no store can be made with.
@@ -531,6 +534,27 @@ class Store:
         traceback: TracebackType | None,
         /,
     ) -> None: ...
+
+@final
+class Clock:
+    """The machine's clock, and how far it was moved on. A store and the servers around it share one.
+
+    Store times, expiry and whatever waits for a time follow it; timeouts of sockets and of flushes are real ones.
+    """
+
+    def __new__(cls) -> Self:
+        """A clock that tells the machine's time."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since 1970 UTC: for what is written down."""
+    def monotonic_ms(self) -> int:
+        """Milliseconds since some moment: for how long ago things were. Unlike the time of day it is never set."""
+    def advance(self, by_ms: int) -> None:
+        """Moves it on, which only tests do. Threads of stores that wait for a time look again.
+
+        Raises:
+            OverflowError: Less than nothing, or more than 49 days at once.
+        """
 
 @final
 class ConfigFile:

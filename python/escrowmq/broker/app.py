@@ -7,7 +7,6 @@ Everything here is done by the one thread that calls `step`. What a batch change
 the batch is answered, so that a client never finds less than it was told.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -63,7 +62,8 @@ _log = structlog.get_logger()
 class Broker:
     """A broker that listens from its making to its closing. Use it as a context manager.
 
-    `while_stopping` is called while the broker waits for name servers to answer: one on the same thread has to.
+    It goes by `clock`, or by one of its own. `while_stopping` is called while the broker waits for name servers to
+    answer: one on the same thread has to.
     """
 
     def __init__(
@@ -72,17 +72,22 @@ class Broker:
         store: StoreConfig,
         *,
         data: Path,
+        clock: _core.Clock | None = None,
         while_stopping: Callable[[], None] = lambda: None,
     ) -> None:
         self._while_stopping = while_stopping
+        clock = clock or _core.Clock()
+        self._now_ms = clock.monotonic_ms
         place = addresses.choose(config)
-        topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=_wall_ms)
-        self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=_wall_ms)
+        topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=clock.wall_ms)
+        self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=clock.wall_ms)
         groups = SubscriptionGroups(
-            _core.ConfigFile(data, "subscriptionGroup.json"), now_ms=_wall_ms, has_auto_create=config.creates_groups
+            _core.ConfigFile(data, "subscriptionGroup.json"),
+            now_ms=clock.wall_ms,
+            has_auto_create=config.creates_groups,
         )
         clients = ClientRegistry(expiry_ms=config.client_timeout_ms)
-        self._store = _core.Store.open(data, store_host=place.advertised, **asdict(store))
+        self._store = _core.Store.open(data, store_host=place.advertised, clock=clock, **asdict(store))
         try:
             self._server = _start_server(self._store, place, config)
         except BaseException:
@@ -103,7 +108,7 @@ class Broker:
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
             store=self._store,
-            now_ms=_now_ms,
+            now_ms=self._now_ms,
         )
         self._snapshots = Snapshots(topics, groups, clients)
         self._snapshots.publish(self._server)
@@ -128,10 +133,10 @@ class Broker:
                 Task(self._expire_clients, CLIENT_SCAN_MS),
                 Task(self._expire_leases, LEASE_SCAN_MS),
             ],
-            now_ms=_now_ms(),
+            now_ms=self._now_ms(),
         )
         self._advertised = place.advertised
-        self._registration.tick(now_ms=_now_ms())
+        self._registration.tick(now_ms=self._now_ms())
 
     @property
     def addresses(self) -> list[str]:
@@ -150,12 +155,12 @@ class Broker:
     def wait_ms(self) -> float:
         """How long nothing has to be done unless the descriptor says so; infinity for as long as it does not."""
         due = min(self._timetable.next_due_ms(), self._registration.next_tick_ms(), self._held.next_deadline_ms())
-        return max(0.0, due - _now_ms())
+        return max(0.0, due - self._now_ms())
 
     def step(self) -> None:
         """Does what waits: requests, events of connections, and what it is time for."""
         self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0))
-        now_ms = _now_ms()
+        now_ms = self._now_ms()
         self._timetable.run(now_ms)
         self._registration.tick(now_ms=now_ms)
         self._settle([])
@@ -189,10 +194,10 @@ class Broker:
             if isinstance(event, _core.Response):
                 self._registration.answered(event.connection, event.opaque, event.code, event.remark, event.body)
             elif isinstance(event, _core.ConnectionClosed):
-                self._registration.closed(event.connection, event.reason, now_ms=_now_ms())
+                self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
                 self._context.groups_to_tell.update(self._context.clients.close(event.connection))
             elif event.is_outgoing:
-                self._registration.opened(event.connection, now_ms=_now_ms())
+                self._registration.opened(event.connection, now_ms=self._now_ms())
         self._process(requests)
 
     def _process(self, requests: Sequence[_core.Request]) -> None:
@@ -203,7 +208,7 @@ class Broker:
     def _settle(self, answers: Sequence[Answered]) -> None:
         """Tells everybody what has changed, and answers whoever need not wait for that."""
         self._snapshots.publish(self._server)
-        now_ms = _now_ms()
+        now_ms = self._now_ms()
         ready = list(answers)
         changed = self._context.topics.take_changed()
         if changed:
@@ -242,13 +247,13 @@ class Broker:
         self._context.groups_to_tell.clear()
 
     def _expire_clients(self) -> None:
-        for connection in self._context.clients.expired(now_ms=_now_ms()):
+        for connection in self._context.clients.expired(now_ms=self._now_ms()):
             _log.warning("client expired", connection=connection)
             self._context.groups_to_tell.update(self._context.clients.close(connection))
             self._server.close_connection(connection)
 
     def _expire_leases(self) -> None:
-        self._context.locks.expire(now_ms=_now_ms())
+        self._context.locks.expire(now_ms=self._now_ms())
 
     def _save_offsets(self) -> None:
         self._offsets.save(self._server)
@@ -256,14 +261,14 @@ class Broker:
     def _unregister(self) -> None:
         """Serves on until the name servers have answered, so that clients turn elsewhere before we stop."""
         self._registration.unregister()
-        deadline_ms = _now_ms() + UNREGISTER_WAIT_MS
+        deadline_ms = self._now_ms() + UNREGISTER_WAIT_MS
         try:
-            while self._registration.waiting() and _now_ms() < deadline_ms:
+            while self._registration.waiting() and self._now_ms() < deadline_ms:
                 self._while_stopping()
                 self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=STOPPING_WAIT_S))
             while events := self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0):
                 self._handle(events)
-            self._answer(self._held.release((), now_ms=_now_ms()))
+            self._answer(self._held.release((), now_ms=self._now_ms()))
         except ServerClosed:
             _log.warning("the server was closed before the broker")
 
@@ -307,13 +312,3 @@ def _native(outcome: Outcome) -> _core.Answer:
         return _core.Answer.RETRY
     remark = outcome.remark[:REMARK_LENGTH_MAX] if outcome.remark is not None else None
     return _core.Answer(outcome.code, remark, ext_fields=outcome.ext_fields, body=outcome.body or None)
-
-
-def _now_ms() -> int:
-    """For how long ago things were; unlike the wall clock it is never set."""
-    return time.monotonic_ns() // 1_000_000
-
-
-def _wall_ms() -> int:
-    """For what is written down."""
-    return time.time_ns() // 1_000_000

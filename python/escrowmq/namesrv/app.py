@@ -4,7 +4,6 @@ net (its own thread) ── events ──▶ step ──▶ processors ──▶
                      ◀─ answers ──          liveness ───▶ tables
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -35,14 +34,15 @@ _log = structlog.get_logger()
 class NameServer:
     """A name server that listens from its making to its closing. Use it as a context manager."""
 
-    def __init__(self, config: NameServerConfig, *, data: Path) -> None:
-        started_at_ms = _now_ms()
+    def __init__(self, config: NameServerConfig, *, data: Path, clock: _core.Clock | None = None) -> None:
+        self._now_ms = (clock or _core.Clock()).monotonic_ms
+        started_at_ms = self._now_ms()
         routes = RouteTable(broker_timeout_ms=config.broker_timeout_ms)
         self._context = Context(
             routes=routes,
             kv_config=KvConfig(DurableFile(data / KV_FILE_NAME)),
             config=config,
-            now_ms=_now_ms,
+            now_ms=self._now_ms,
             started_at_ms=started_at_ms,
         )
         self._liveness = Liveness(
@@ -70,7 +70,7 @@ class NameServer:
 
     def wait_ms(self) -> float:
         """How long nothing has to be done unless the descriptor says so."""
-        return self._liveness.wait_ms(_now_ms())
+        return self._liveness.wait_ms(self._now_ms())
 
     def step(self) -> None:
         """Answers what waits, and looks for silent brokers if it is time to."""
@@ -79,7 +79,7 @@ class NameServer:
             self._server.answer(answers)
         except BadFrame:
             self._answer_one_by_one(answers)
-        self._liveness.scan(_now_ms())
+        self._liveness.scan(self._now_ms())
 
     def close(self) -> None:
         """Sends what is answered, then closes every connection."""
@@ -124,10 +124,6 @@ class NameServer:
         )
         # A silent broker that still has its connection is to notice, and to register again.
         self._server.close_connection(broker.connection)
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000
 
 
 def _listen_address(host: str, port: int) -> str:

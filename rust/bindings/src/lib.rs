@@ -6,6 +6,7 @@
 mod answer;
 mod broker_server;
 mod buffer;
+mod clock;
 mod config_file;
 mod error;
 mod fast_entries;
@@ -29,6 +30,8 @@ mod _core {
     use crate::answer::Answer;
     #[pymodule_export]
     use crate::broker_server::BrokerServer;
+    #[pymodule_export]
+    use crate::clock::Clock;
     #[pymodule_export]
     use crate::config_file::ConfigFile;
     #[pymodule_export]

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::clock::Clock;
 use crate::error::store_error;
 use crate::message::{Message, parse_host};
 use crate::owner::Owned;
@@ -35,7 +36,7 @@ impl Store {
         path, *, flush = "sync", segment_size_bytes = 1_073_741_824, queue_file_entries = 300_000, index_slots = 5_000_000,
         index_entries = 20_000_000, checkpoint_interval_ms = 1_000, body_size_max_bytes = 4_194_304, record_crc = false,
         store_host = "127.0.0.1:10911", retention_age_ms = 259_200_000, retention_hour = 4, disk_clean_ratio = 0.75,
-        disk_force_ratio = 0.85, disk_refuse_ratio = 0.90, reader_grace_ms = 120_000,
+        disk_force_ratio = 0.85, disk_refuse_ratio = 0.90, reader_grace_ms = 120_000, clock = None,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but one are keywords with defaults")]
     fn open(
@@ -56,6 +57,7 @@ impl Store {
         disk_force_ratio: f64,
         disk_refuse_ratio: f64,
         reader_grace_ms: i64,
+        clock: Option<&Bound<'_, Clock>>,
     ) -> PyResult<Self> {
         let options = StoreOptions {
             segment_size_bytes,
@@ -83,7 +85,8 @@ impl Store {
             store_host: parse_host(store_host)?,
             ..StoreOptions::default()
         };
-        let store = py.detach(|| RustStore::open(&path, options)).map_err(store_error)?;
+        let clock = clock.map(|clock| clock.get().shared()).unwrap_or_default();
+        let store = py.detach(|| RustStore::open_with_clock(&path, options, clock)).map_err(store_error)?;
         Ok(Self { store: Arc::new(Owned::new(store)), folder: path })
     }
 

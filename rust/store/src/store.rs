@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::clock::SystemClock;
+use crate::clock::{Clock, ClockListener, SystemClock};
 use crate::commit_log::HotWindow;
 use crate::directory_lock::DirectoryLock;
 use crate::disk::{Disk, RealDisk};
@@ -27,7 +27,7 @@ use crate::options::{FlushMode, StoreOptions};
 use crate::store_core::StoreCore;
 
 /// How often segments are looked at for expiry. Apache looks as often.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
+const EXPIRY_INTERVAL_MS: i64 = 10_000;
 /// How long the builder lets the log grow in async mode before it follows again: nobody waits for it there, and an append
 /// that wakes nobody is several times cheaper. Apache's builder pauses as long.
 const ASYNC_BUILD_PAUSE: Duration = Duration::from_millis(1);
@@ -63,6 +63,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::InUse`], what is wrong with the directory, [`StoreError::Io`].
     pub fn open(folder: &Path, options: StoreOptions) -> Result<Self> {
+        Self::open_with_clock(folder, options, Arc::new(SystemClock::default()))
+    }
+
+    /// The same, with a clock of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_clock(folder: &Path, options: StoreOptions, clock: Arc<dyn Clock>) -> Result<Self> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         options.validate()?;
         let layout = StoreLayout::new(folder);
@@ -70,7 +78,7 @@ impl Store {
         layout.refuse_unsupported(&*disk)?;
         disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
         let lock = DirectoryLock::acquire(&layout.lock)?;
-        let core = match StoreCore::open(disk, Arc::new(SystemClock), folder, options) {
+        let core = match StoreCore::open(disk, clock, folder, options) {
             Ok(core) => core,
             Err(error) => {
                 lock.discard();
@@ -92,6 +100,9 @@ impl Store {
     fn start(core: StoreCore, lock: Option<DirectoryLock>) -> Result<Self> {
         let folder = core.layout.root.clone();
         let shared = Arc::new(Shared { core, is_stopping: Mutex::new(false), stopping: Condvar::new() });
+        let listener: Arc<dyn ClockListener> = Arc::clone(&shared) as _;
+        shared.core.clock.listen(Arc::downgrade(&listener));
+        drop(listener);
         // Before the threads: if one can't be started, dropping this stops those that were.
         let store = Self { shared, threads: Mutex::new(Vec::new()), lock: Mutex::new(lock) };
         for (name, run) in [
@@ -181,6 +192,14 @@ impl Drop for Store {
     }
 }
 
+impl ClockListener for Shared {
+    fn clock_advanced(&self) {
+        // Whoever pauses looks whether it is time now; a pause that is cut short costs a step too early.
+        let _pausing = self.is_stopping.lock();
+        self.stopping.notify_all();
+    }
+}
+
 impl Shared {
     /// Runs a thread's work. A panic in it is a defect of ours; nobody may wait for what will not come.
     fn poison_on_panic(&self, name: &str, run: fn(&Self)) {
@@ -252,15 +271,16 @@ impl Shared {
 
     fn run_housekeeper(&self) {
         let core = &self.core;
-        let mut last_expiry = Instant::now();
+        let mut last_expiry_ms = core.clock.monotonic_ms();
         while !self.pause(Duration::from_millis(core.options.checkpoint_interval_ms)) {
             match core.checkpoint_once() {
                 Err(error) if error.is_storage_full() => tracing::error!(%error, "the checkpoint can't move"),
                 Err(_) => return,
                 Ok(()) => {}
             }
-            if last_expiry.elapsed() >= EXPIRY_INTERVAL {
-                last_expiry = Instant::now();
+            let now_ms = core.clock.monotonic_ms();
+            if now_ms - last_expiry_ms >= EXPIRY_INTERVAL_MS {
+                last_expiry_ms = now_ms;
                 if let Err(error) = core.expire_once() {
                     tracing::error!(%error, "expiry failed, and is tried again");
                 }
@@ -272,7 +292,7 @@ impl Shared {
         matches!(self.core.options.flush, FlushMode::Async { .. })
     }
 
-    /// Waits, or until the store stops; whether it does.
+    /// Waits, or until the store stops, or the clock was moved on; whether it stops.
     fn pause(&self, time: Duration) -> bool {
         let mut is_stopping = self.is_stopping.lock();
         if !*is_stopping {

@@ -265,6 +265,11 @@ impl StoreCore {
         self.listener.set(listener).is_ok()
     }
 
+    /// The time of day by its clock, in milliseconds since 1970 UTC.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     /// What it was opened with. Sizes found on disk beat those in here.
     pub fn options(&self) -> &StoreOptions {
         &self.options

@@ -99,7 +99,12 @@ impl Rig {
             flush,
             ..StoreOptions::default()
         };
-        let core = StoreCore::open(Arc::new(RealDisk), Arc::new(SystemClock), folder.path(), store_options);
+        let core = StoreCore::open(
+            Arc::new(RealDisk),
+            Arc::new(SystemClock::default()),
+            folder.path(),
+            store_options,
+        );
         let core = Arc::new(core.expect("a store"));
         let shared = FastLaneShared::new(6);
         assert!(core.listen(shared.clone()));

@@ -66,7 +66,7 @@ impl FastLane {
         }
         let made_id = match sent.unique_key {
             Some(_) => None,
-            None => Some(self.unique_ids.next(now_ms())),
+            None => Some(self.unique_ids.next(self.store.core().now_ms())),
         };
         let mut properties = std::mem::take(&mut self.properties_scratch);
         sent.complete(
@@ -259,9 +259,4 @@ pub(super) fn new_message<'a>(
         body,
         properties,
     }
-}
-
-fn now_ms() -> i64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
