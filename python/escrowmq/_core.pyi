@@ -25,6 +25,7 @@ __all__ = [
     "FastLaneStatistics",
     "Frame",
     "GroupEntry",
+    "LogVisible",
     "Message",
     "QueueIterator",
     "QueueStatus",
@@ -776,6 +777,14 @@ class ConnectionClosed:
         """
 
 @final
+class LogVisible:
+    """The log is visible as far as `BrokerServer.tell_when_visible` asked for."""
+
+    @property
+    def end(self) -> int:
+        """The log offset up to which messages are in their queues; in sync mode they are durable too."""
+
+@final
 class Answer:
     """What a request is answered with. Immutable."""
 
@@ -791,6 +800,9 @@ class Answer:
         body: Buffer | None = None,
         language: str = "JAVA",
         version: int = 513,
+        after: int | None = None,
+        late_code: int = 10,
+        late_remark: str | None = None,
     ) -> Self:
         """Makes an answer; its number, flag and kind of header follow from the request.
 
@@ -801,6 +813,12 @@ class Answer:
             body: The body; `bytes` are not copied.
             language: What the server says it is written in; old Java clients refuse names they do not know.
             version: Ordinal of the version that the server says it is; 513 is 5.5.0.
+            after: The log offset behind what was appended for the request: `Receipts.end_offset`. A `BrokerServer` over
+                a store in sync mode sends the answer when the log is visible up to there, one in async mode at once; if
+                the store stops before, SERVICE_NOT_AVAILABLE is sent. A `Server` has no log to wait for.
+            late_code: The code if that takes longer than `flush_timeout_s`; 10 is FLUSH_DISK_TIMEOUT. The fields stay,
+                a body does not.
+            late_remark: The remark then.
         """
 
     @property
@@ -821,6 +839,15 @@ class Answer:
     @property
     def version(self) -> int:
         """Ordinal of the version that the server says it is."""
+    @property
+    def after(self) -> int | None:
+        """The log offset that it waits for."""
+    @property
+    def late_code(self) -> int:
+        """The code if that takes too long."""
+    @property
+    def late_remark(self) -> str | None:
+        """The remark then."""
 
 @final
 class ServerStatistics:
@@ -1099,7 +1126,7 @@ class FastLaneStatistics:
         """Send requests that were answered with an error."""
     @property
     def sends_waiting(self) -> int:
-        """Stored sends whose answers wait for a flush."""
+        """Answers that wait for a flush: of stored sends, and of what Python stored."""
     @property
     def pulls(self) -> int:
         """Pull requests that were answered."""
@@ -1230,6 +1257,11 @@ class BrokerServer:
         Raises:
             ValueError: Neither is given.
         """
+    def tell_when_visible(self, log_offset: int) -> None:
+        """Has `next_batch` return a `LogVisible` when messages are in their queues up to a log offset.
+
+        It returns at once. Several offsets that are reached together are told by one event.
+        """
     def wake_pulls(self, topic: str, queue_id: int) -> None:
         """Looks again at the pulls that wait for a queue, as if a message had come."""
     def fast_lane_statistics(self) -> FastLaneStatistics:
@@ -1251,7 +1283,7 @@ class BrokerServer:
         """Where it listens, in the order of `listen`, with the ports that were free."""
     def next_batch(
         self, *, count_max: int = 256, timeout_s: float | None = None
-    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed]:
+    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed | LogVisible]:
         """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
 
         Empty if none came within `timeout_s`; without it, waits until one comes.
@@ -1265,6 +1297,7 @@ class BrokerServer:
         """Answers requests. What belongs to closed connections and one-way requests is dropped.
 
         `Answer.RETRY` gives a request back to the fast lane, once; if it misses something again, SYSTEM_ERROR follows.
+        An answer with `after` is kept and sent when the log is there; nobody waits for it meanwhile.
 
         Raises:
             ValueError: A request was answered before; none of the batch is sent.
@@ -1319,7 +1352,7 @@ class BrokerServer:
     def statistics(self) -> ServerStatistics:
         """Numbers since the start."""
     def close(self, *, timeout_s: float = 3.0) -> None:
-        """Closes in order: sends are refused, those that were taken are answered; then as a `Server` does.
+        """Closes in order: sends are refused, what was stored is answered; then as a `Server` does.
 
         Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
         """

@@ -17,13 +17,14 @@ from msgspec.structs import asdict
 
 from escrowmq import _core
 from escrowmq.broker import addresses, processors
+from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.context import Context
 from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.housekeeping import Task, Timetable
 from escrowmq.broker.locks import QueueLocks
-from escrowmq.broker.outcome import Outcome, Retry
+from escrowmq.broker.outcome import Outcome, Retry, WhenDurable
 from escrowmq.broker.registration import Identity, Registration
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.subscriptions import SubscriptionGroups
@@ -53,7 +54,7 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
     }
 )
 
-Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed
+Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
 Answered: TypeAlias = tuple[_core.Request, _core.Answer]
 
 _log = structlog.get_logger()
@@ -135,6 +136,7 @@ class Broker:
             ],
             now_ms=self._now_ms(),
         )
+        self._background = Background([], now_ms=self._now_ms)
         self._advertised = place.advertised
         self._registration.tick(now_ms=self._now_ms())
 
@@ -155,7 +157,7 @@ class Broker:
     def wait_ms(self) -> float:
         """How long nothing has to be done unless the descriptor says so; infinity for as long as it does not."""
         due = min(self._timetable.next_due_ms(), self._registration.next_tick_ms(), self._held.next_deadline_ms())
-        return max(0.0, due - self._now_ms())
+        return max(0.0, min(due - self._now_ms(), self._background.wait_ms()))
 
     def step(self) -> None:
         """Does what waits: requests, events of connections, and what it is time for."""
@@ -163,6 +165,7 @@ class Broker:
         now_ms = self._now_ms()
         self._timetable.run(now_ms)
         self._registration.tick(now_ms=now_ms)
+        self._background.run()
         self._settle([])
 
     def close(self) -> None:
@@ -196,7 +199,7 @@ class Broker:
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
                 self._context.groups_to_tell.update(self._context.clients.close(event.connection))
-            elif event.is_outgoing:
+            elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
                 self._registration.opened(event.connection, now_ms=self._now_ms())
         self._process(requests)
 
@@ -310,5 +313,17 @@ def _topic_rules(config: BrokerConfig) -> TopicRules:
 def _native(outcome: Outcome) -> _core.Answer:
     if isinstance(outcome, Retry):
         return _core.Answer.RETRY
-    remark = outcome.remark[:REMARK_LENGTH_MAX] if outcome.remark is not None else None
-    return _core.Answer(outcome.code, remark, ext_fields=outcome.ext_fields, body=outcome.body or None)
+    answer = outcome.answer if isinstance(outcome, WhenDurable) else outcome
+    remark = answer.remark[:REMARK_LENGTH_MAX] if answer.remark is not None else None
+    fields, body = answer.ext_fields, answer.body or None
+    if isinstance(outcome, WhenDurable):
+        return _core.Answer(
+            answer.code,
+            remark,
+            ext_fields=fields,
+            body=body,
+            after=outcome.end_offset,
+            late_code=outcome.late_code,
+            late_remark=outcome.late_remark,
+        )
+    return _core.Answer(answer.code, remark, ext_fields=fields, body=body)

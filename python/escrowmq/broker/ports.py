@@ -1,8 +1,9 @@
-"""What the broker's rooms need from outside: files, a way to peers, and the fast lane. `app` supplies them."""
+"""What the broker's rooms need from outside: files, a way to peers, the log and the fast lane. `app` supplies them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
+from escrowmq import _core
 from escrowmq.protocol.messages import Request
 
 
@@ -57,6 +58,26 @@ class StoredRecord(Protocol):
         """When it was appended."""
 
 
+class AppendedMessage(Protocol):
+    """Where a message went: `escrowmq._core.Receipt`, or a test's own."""
+
+    @property
+    def log_offset(self) -> int:
+        """Where its record begins in the log."""
+
+    @property
+    def queue_offset(self) -> int:
+        """Its place in its queue."""
+
+    @property
+    def store_timestamp_ms(self) -> int:
+        """When it was appended."""
+
+    @property
+    def end_offset(self) -> int:
+        """Where its record ends in the log: it is durable when the log is up to here."""
+
+
 class StoredQueue(Protocol):
     """A queue and the offsets that it holds."""
 
@@ -78,7 +99,10 @@ class StoredQueue(Protocol):
 
 
 class MessageStore(Protocol):
-    """What handlers read of the store: `escrowmq._core.Store`, or a test's own."""
+    """What handlers read of the store and append to it: `escrowmq._core.Store`, or a test's own."""
+
+    def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
+        """Appends all messages or none, without waiting for the disk."""
 
     def queues(self) -> Sequence[StoredQueue]:
         """All queues."""
@@ -90,3 +114,22 @@ class MessageStore(Protocol):
         self, topic: str, queue_id: int, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower"
     ) -> int | None:
         """The queue offset of a time; None where there is no such queue."""
+
+
+class LogMarks(Protocol):
+    """How far the log has come: `escrowmq._core.Store`, or a test's own."""
+
+    @property
+    def durable_end(self) -> int:
+        """The log offset up to which the log is on disk."""
+
+    @property
+    def visible_end(self) -> int:
+        """The log offset up to which messages are in their queues."""
+
+
+class LogWatch(Protocol):
+    """Who wakes us when the log has come far enough: `escrowmq._core.BrokerServer`, or a test's own."""
+
+    def tell_when_visible(self, log_offset: int) -> None:
+        """Wakes it when messages are in their queues up to a log offset; does not wait for that."""

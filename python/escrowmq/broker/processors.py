@@ -4,36 +4,24 @@ A handler takes a batch. Requests of one code that stand together go to it toget
 connection are handled in the order in which they came.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import structlog
 
+from escrowmq.broker.batches import BatchHandler, each, failed
 from escrowmq.broker.context import Context
 from escrowmq.broker.handlers import clients, groups, locks, messages, offsets, topics
 from escrowmq.broker.outcome import Outcome
 from escrowmq.broker.ports import ClientRequest
-from escrowmq.errors import EscrowError
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 
-BatchHandler: TypeAlias = Callable[[Context, Sequence[ClientRequest]], list[Outcome]]
-Handler: TypeAlias = Callable[[Context, ClientRequest], Outcome]
 AnyRequest = TypeVar("AnyRequest", bound=ClientRequest)
 
 _log = structlog.get_logger()
-
-
-def each(handler: Handler) -> BatchHandler:
-    """A handler of batches that handles one request after the other; what goes wrong costs that request only."""
-
-    def handle(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
-        return [_guarded(handler, context, request) for request in requests]
-
-    return handle
-
 
 HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.SEND_MESSAGE: each(messages.send),
@@ -82,19 +70,4 @@ def _process_run(context: Context, code: int, requests: Sequence[ClientRequest])
     try:
         return handler(context, requests)
     except Exception as error:  # noqa: BLE001 - a fault in one handler must not take the broker down
-        return [_failed(requests[0], error)] * len(requests)
-
-
-def _guarded(handler: Handler, context: Context, request: ClientRequest) -> Outcome:
-    try:
-        return handler(context, request)
-    except EscrowError as error:
-        _log.warning("request refused", code=request.code, peer=request.peer, reason=str(error))
-        return Answer(ResponseCode.SYSTEM_ERROR, str(error))
-    except Exception as error:  # noqa: BLE001 - a fault in one request must not cost the others
-        return _failed(request, error)
-
-
-def _failed(request: ClientRequest, error: Exception) -> Answer:
-    _log.exception("request failed", code=request.code, peer=request.peer)
-    return Answer(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")
+        return [failed(requests[0], error)] * len(requests)

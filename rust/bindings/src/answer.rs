@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 use escrowmq_lanes as lanes;
+use escrowmq_lanes::fast::Late;
+use escrowmq_store::LogOffset;
 use escrowmq_wire::{ExtFields, Language};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
@@ -21,7 +23,11 @@ pub struct Answer {
 #[pymethods]
 impl Answer {
     #[new]
-    #[pyo3(signature = (code, remark = None, *, ext_fields = None, body = None, language = "JAVA", version = 513))]
+    #[pyo3(signature = (
+        code, remark = None, *, ext_fields = None, body = None, language = "JAVA", version = 513, after = None,
+        late_code = 10, late_remark = None,
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
     fn new(
         code: i32,
         remark: Option<String>,
@@ -29,8 +35,13 @@ impl Answer {
         body: Option<&Bound<'_, PyAny>>,
         language: &str,
         version: i32,
+        after: Option<u64>,
+        late_code: i32,
+        late_remark: Option<String>,
     ) -> PyResult<Self> {
-        let answer = content(code, remark, ext_fields, body, language, version)?;
+        let mut answer = content(code, remark, ext_fields, body, language, version)?;
+        let late = Late { code: late_code, remark: late_remark };
+        answer.after = after.map(|end| lanes::After { end: LogOffset(end), late });
         Ok(Self { answer, is_retry: false })
     }
 
@@ -71,6 +82,21 @@ impl Answer {
         self.answer.version
     }
 
+    #[getter]
+    fn after(&self) -> Option<u64> {
+        self.answer.after.as_ref().map(|after| after.end.0)
+    }
+
+    #[getter]
+    fn late_code(&self) -> i32 {
+        self.answer.after.as_ref().map_or(Late::default().code, |after| after.late.code)
+    }
+
+    #[getter]
+    fn late_remark(&self) -> Option<&str> {
+        self.answer.after.as_ref()?.late.remark.as_deref()
+    }
+
     fn __repr__(&self) -> String {
         if self.is_retry {
             return "Answer.RETRY".to_owned();
@@ -105,7 +131,8 @@ pub fn content(
         None => Bytes::new(),
     };
     let language = Language::from_name(language);
-    Ok(lanes::Answer { code, remark, ext_fields: fields.into_iter().collect(), body, language, version })
+    let ext_fields = fields.into_iter().collect();
+    Ok(lanes::Answer { code, remark, ext_fields, body, language, version, after: None })
 }
 
 /// Ext fields as a dictionary; of several with one name the last.

@@ -10,7 +10,7 @@ use escrowmq_lanes::fast::{
 };
 use escrowmq_lanes::{BrokerLanes, LaneError, LaneLimits};
 use escrowmq_net::Options;
-use escrowmq_store::{Store as RustStore, StoreCore};
+use escrowmq_store::{LogOffset, Store as RustStore, StoreCore};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
@@ -192,6 +192,10 @@ impl BrokerServer {
         Ok(self.shared.offsets.remove(group, topic))
     }
 
+    fn tell_when_visible(&self, log_offset: u64) {
+        self.shared.tell_when_visible(LogOffset(log_offset));
+    }
+
     fn wake_pulls(&self, topic: &str, queue_id: u32) {
         self.shared.wake_pulls(topic, queue_id);
     }
@@ -221,7 +225,8 @@ impl BrokerServer {
     fn answer(&self, answers: Vec<(Py<Request>, Py<Answer>)>) -> PyResult<()> {
         let (given_back, answered) =
             answers.into_iter().partition::<Vec<_>, _>(|(_, answer)| answer.get().is_retry);
-        self.server.answer(answered)?;
+        let pairs = answered.iter().map(|(request, answer)| (&request.get().request, &answer.get().answer));
+        self.shared.answer(self.server.end()?, pairs).map_err(server_error)?;
         for (request, _) in given_back {
             self.shared.give_back(&request.get().request).map_err(server_error)?;
         }

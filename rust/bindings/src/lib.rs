@@ -53,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use crate::server::{Server, ServerStatistics};
     #[pymodule_export]
-    use crate::server_event::{ConnectionClosed, ConnectionOpened, Request, Response};
+    use crate::server_event::{ConnectionClosed, ConnectionOpened, LogVisible, Request, Response};
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]

@@ -218,6 +218,11 @@ impl Server {
         Ok(Self { running: Owned::new(running) })
     }
 
+    /// Python's end of the lane, for a server that answers in another way.
+    pub fn end(&self) -> PyResult<&LaneEnd> {
+        Ok(&self.get()?.end)
+    }
+
     fn get(&self) -> PyResult<&Running> {
         self.running.get().ok_or_else(server_closed)
     }

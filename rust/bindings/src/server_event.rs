@@ -1,4 +1,4 @@
-//! What `Server.next_batch` returns: requests, responses, and connections that come and go.
+//! What `Server.next_batch` returns: requests, responses, connections that come and go, and how far the log is visible.
 
 use escrowmq_lanes as lanes;
 use escrowmq_net::{CloseReason, Peer};
@@ -50,6 +50,12 @@ pub struct ConnectionClosed {
     reason: CloseReason,
 }
 
+/// The log is visible up to here.
+#[pyclass(frozen, get_all, module = "escrowmq._core")]
+pub struct LogVisible {
+    end: u64,
+}
+
 /// An event as the object of its class.
 pub fn into_object(py: Python<'_>, event: lanes::Event) -> PyResult<Py<PyAny>> {
     let ext_fields = PyOnceLock::new();
@@ -58,6 +64,7 @@ pub fn into_object(py: Python<'_>, event: lanes::Event) -> PyResult<Py<PyAny>> {
         lanes::Event::Response(received) => Py::new(py, Response { received, ext_fields })?.into_any(),
         lanes::Event::Opened(peer) => Py::new(py, ConnectionOpened { peer })?.into_any(),
         lanes::Event::Closed(peer, reason) => Py::new(py, ConnectionClosed { peer, reason })?.into_any(),
+        lanes::Event::Visible(end) => Py::new(py, LogVisible { end: end.0 })?.into_any(),
     })
 }
 
@@ -197,5 +204,12 @@ impl ConnectionClosed {
     fn __repr__(&self) -> String {
         let Self { peer, reason } = self;
         format!("ConnectionClosed(connection={}, peer={}, {reason:?})", peer.connection.0, peer.address)
+    }
+}
+
+#[pymethods]
+impl LogVisible {
+    fn __repr__(&self) -> String {
+        format!("LogVisible(end={})", self.end)
     }
 }

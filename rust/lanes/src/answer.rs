@@ -1,9 +1,11 @@
 //! What goes to peers: answers to their requests, and requests of ours.
 
 use bytes::Bytes;
+use escrowmq_store::LogOffset;
 use escrowmq_wire::{ExtFields, HeaderKind, Language, RemotingHeader, WireError, encode_frame_head};
 
 use crate::event::Received;
+use crate::fast::Late;
 
 /// Bodies up to this size are copied behind their header: one chunk is cheaper than two.
 const COPIED_BODY_SIZE_MAX: usize = 4096;
@@ -26,6 +28,17 @@ pub struct Answer {
     pub language: Language,
     /// Ordinal of the version that we say we are.
     pub version: i32,
+    /// What it waits for; nothing, unless it tells of what was appended. Only a broker has a log to wait for.
+    pub after: Option<After>,
+}
+
+/// What an answer waits for.
+#[derive(Debug, Clone)]
+pub struct After {
+    /// The log offset behind what was appended.
+    pub end: LogOffset,
+    /// What is said instead when that takes too long.
+    pub late: Late,
 }
 
 impl Answer {
@@ -42,6 +55,7 @@ impl Answer {
             body: Bytes::new(),
             language: Language::Java,
             version: Self::VERSION,
+            after: None,
         }
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use escrowmq_net::{CloseReason, Handler, Outbox, Peer};
 use escrowmq_wire::Frame;
 
+use crate::answer::{After, Answer};
 use crate::error::LaneError;
 use crate::event::Request;
-use crate::fast::{FastLane, FastLaneShared, Verdict};
+use crate::fast::{Asker, FastLane, FastLaneShared, PendingAnswer, Verdict};
+use crate::lane_end::{Encoded, LaneEnd};
 use crate::python_lane::PythonLane;
 
 /// The two lanes as one handler.
@@ -42,11 +44,29 @@ impl Handler for BrokerLanes {
 
     fn woken(&mut self, outbox: &mut Outbox) {
         self.fast.woken(outbox);
+        if let Some(end) = self.fast.take_reached() {
+            self.python.tell_visible(end);
+        }
         self.python.woken(outbox);
     }
 }
 
 impl FastLaneShared {
+    /// Answers requests, all or, on an error, none. In sync mode an answer that tells of what was appended goes out when
+    /// that is durable and in its queues; in async mode at once.
+    ///
+    /// # Errors
+    /// As [`LaneEnd::answer`].
+    pub fn answer<'a>(
+        &self,
+        end: &LaneEnd,
+        answers: impl IntoIterator<Item = (&'a Request, &'a Answer)>,
+    ) -> Result<(), LaneError> {
+        let kept = end.answer_or_keep(answers, |answer| answer.after.is_some())?;
+        self.mailbox.hold(kept.into_iter().filter_map(pending).collect());
+        Ok(())
+    }
+
     /// Gives a request back to the fast lane, in place of an answer.
     ///
     /// # Errors
@@ -61,4 +81,18 @@ impl FastLaneShared {
         self.mailbox.give_back(received.peer, received.frame.clone());
         Ok(())
     }
+}
+
+/// The answer as it waits for the log.
+fn pending(encoded: Encoded<'_>) -> Option<PendingAnswer> {
+    let After { end, late } = encoded.answer.after.clone()?;
+    let mut chunks = encoded.chunks.into_iter();
+    let head = chunks.next().unwrap_or_default();
+    Some(PendingAnswer {
+        end,
+        asker: Asker::of(encoded.request.received()),
+        head,
+        body: chunks.collect(),
+        late,
+    })
 }

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::BytesMut;
 use escrowmq_net::{CloseReason, Command, Peer, Remote, in_flight_size};
+use escrowmq_store::LogOffset;
 use escrowmq_wire::{Frame, HeaderKind, Language, RemotingHeader, WireError};
 
 /// A quarter of what is read at once: a larger frame keeps at most four times its size.
 const COPIED_FRAME_SIZE_MAX: usize = 16 * 1024;
 
-/// Something that happened on a connection.
+/// Something that happened on a connection, or to the log.
 #[derive(Debug)]
 pub enum Event {
     /// A connection is there.
@@ -20,6 +21,8 @@ pub enum Event {
     Response(Received),
     /// A connection is gone, or could not be made.
     Closed(Peer, CloseReason),
+    /// The log is visible as far as Python asked to be told, and up to here.
+    Visible(LogOffset),
 }
 
 /// A frame of a peer with the numbers of its header. Texts are decoded when asked for.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use escrowmq_net::{Command, ConnectionId, Remote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -109,28 +110,28 @@ impl LaneEnd {
         &self,
         answers: impl IntoIterator<Item = (&'a Request, &'a Answer)>,
     ) -> Result<(), LaneError> {
-        let (mut commands, mut settled) = (Vec::new(), Vec::new());
-        let result = answers.into_iter().try_for_each(|(request, answer)| {
-            let received = request.received();
-            if received.is_one_way() {
-                return Ok(());
+        self.answer_or_keep(answers, |_| false).map(drop)
+    }
+
+    /// As [`answer`](Self::answer), but those that are to be kept are returned, ready to be sent by whoever keeps them.
+    pub(crate) fn answer_or_keep<'a>(
+        &self,
+        answers: impl IntoIterator<Item = (&'a Request, &'a Answer)>,
+        is_kept: impl Fn(&Answer) -> bool,
+    ) -> Result<Vec<Encoded<'a>>, LaneError> {
+        let (kept, mut now): (Vec<_>, Vec<_>) =
+            encode_all(answers)?.into_iter().partition(|encoded| is_kept(encoded.answer));
+        let command = |encoded: &mut Encoded<'_>| {
+            let (received, chunks) = (encoded.request.received(), std::mem::take(&mut encoded.chunks));
+            Command::Send { connection: received.peer.connection, chunks, settled_size: received.size() }
+        };
+        if let Err(error) = self.remote.submit(now.iter_mut().map(command)) {
+            for encoded in now.iter().chain(&kept) {
+                encoded.request.unsettle();
             }
-            let (connection, settled_size) = (received.peer.connection, received.size());
-            let chunks = answer.encode(received)?;
-            if !request.settle() {
-                return Err(LaneError::AnsweredBefore { connection, opaque: received.opaque });
-            }
-            settled.push(request);
-            commands.push(Command::Send { connection, chunks, settled_size });
-            Ok(())
-        });
-        let result = result.and_then(|()| Ok(self.remote.submit(commands)?));
-        if result.is_err() {
-            for request in settled {
-                request.unsettle();
-            }
+            return Err(error.into());
         }
-        result
+        Ok(kept)
     }
 
     /// Sends a request to a peer and returns its number, which the response repeats: the given one, or the next.
@@ -157,11 +158,47 @@ impl LaneEnd {
     }
 }
 
+/// An answer that is settled and not yet sent.
+pub(crate) struct Encoded<'a> {
+    pub request: &'a Request,
+    pub answer: &'a Answer,
+    pub chunks: Vec<Bytes>,
+}
+
+/// Encodes and settles all or, on an error, none. One-way requests get no answer.
+fn encode_all<'a>(
+    answers: impl IntoIterator<Item = (&'a Request, &'a Answer)>,
+) -> Result<Vec<Encoded<'a>>, LaneError> {
+    let mut encoded: Vec<Encoded<'a>> = Vec::new();
+    let result = answers.into_iter().try_for_each(|(request, answer)| {
+        let received = request.received();
+        if received.is_one_way() {
+            return Ok(());
+        }
+        let chunks = answer.encode(received)?;
+        if !request.settle() {
+            let connection = received.peer.connection;
+            return Err(LaneError::AnsweredBefore { connection, opaque: received.opaque });
+        }
+        encoded.push(Encoded { request, answer, chunks });
+        Ok(())
+    });
+    match result {
+        Ok(()) => Ok(encoded),
+        Err(error) => {
+            for one in encoded {
+                one.request.unsettle();
+            }
+            Err(error)
+        }
+    }
+}
+
 fn settle(event: &Event) -> Option<Command> {
     let received = match event {
         Event::Request(request) => request.settle().then_some(request.received())?,
         Event::Response(received) => received,
-        Event::Opened(_) | Event::Closed(..) => return None,
+        Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => return None,
     };
     Some(Command::Settle { connection: received.peer.connection, size: received.size() })
 }

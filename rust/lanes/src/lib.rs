@@ -31,7 +31,7 @@ mod lane_end;
 mod python_lane;
 mod queue;
 
-pub use answer::{Answer, ServerRequest};
+pub use answer::{After, Answer, ServerRequest};
 pub use broker_lanes::BrokerLanes;
 pub use error::LaneError;
 pub use event::{Event, Received, Request};

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use escrowmq_net::{CloseReason, ConnectionId, Handler, Outbox, Peer, Remote};
+use escrowmq_store::LogOffset;
 use escrowmq_wire::Frame;
 use foldhash::fast::RandomState;
 
@@ -28,6 +29,11 @@ impl PythonLane {
     #[must_use]
     pub fn new(queue: Arc<LaneQueue>, remote: Remote) -> Self {
         Self { queue, remote, unseen: HashSet::default() }
+    }
+
+    /// Tells Python how far the log is visible.
+    pub(crate) fn tell_visible(&mut self, end: LogOffset) {
+        self.queue.push(&mut self.queue.lock(), Event::Visible(end));
     }
 
     fn one_way(&mut self, outbox: &mut Outbox, connection: ConnectionId, event: Event) {

@@ -56,8 +56,8 @@ pub enum Class {
     TwoWay,
     /// Wants none, so its connection has to wait.
     OneWay,
-    /// An opening or closing.
-    Connection,
+    /// An opening or closing, or that the log is visible.
+    News,
 }
 
 impl Class {
@@ -65,7 +65,7 @@ impl Class {
         match event {
             Event::Request(request) if !request.received().is_one_way() => Self::TwoWay,
             Event::Request(_) | Event::Response(_) => Self::OneWay,
-            Event::Opened(_) | Event::Closed(..) => Self::Connection,
+            Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => Self::News,
         }
     }
 }
@@ -99,7 +99,7 @@ pub struct Line {
     /// How many of those belong to which connection.
     two_way_by_connection: HashMap<ConnectionId, usize, RandomState>,
     pub one_way: Load,
-    pub connection_events: Load,
+    pub news: Load,
     /// Connections that are not read until fewer one-way requests wait.
     pub paused: Vec<ConnectionId>,
     pub refused: u64,
@@ -139,7 +139,7 @@ impl Line {
         match Class::of(event) {
             Class::TwoWay => &mut self.two_way,
             Class::OneWay => &mut self.one_way,
-            Class::Connection => &mut self.connection_events,
+            Class::News => &mut self.news,
         }
     }
 }
@@ -176,7 +176,7 @@ impl LaneQueue {
 
     /// Whether no more connections can be told of.
     pub(crate) fn is_crowded(&self, line: &Line) -> bool {
-        line.connection_events.count >= self.limits.connection_events_max
+        line.news.count >= self.limits.connection_events_max
     }
 
     /// Whether connections with one-way requests have to wait.
@@ -238,6 +238,6 @@ fn size_of_event(event: &Event) -> usize {
     match event {
         Event::Request(request) => request.received().size(),
         Event::Response(received) => received.size(),
-        Event::Opened(_) | Event::Closed(..) => 0,
+        Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => 0,
     }
 }

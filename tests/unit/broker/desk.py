@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from escrowmq import Message
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.context import Context
@@ -12,6 +13,7 @@ from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Outcome
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
+from escrowmq.errors import BadMessage, StoreError
 from escrowmq.protocol.messages import Answer
 
 
@@ -63,6 +65,18 @@ class TestRecord:
 
 
 @dataclass(frozen=True)
+class TestReceipt:
+    """Where a message went; every record is as long as its body."""
+
+    __test__ = False
+
+    log_offset: int
+    queue_offset: int
+    store_timestamp_ms: int
+    end_offset: int
+
+
+@dataclass(frozen=True)
 class TestQueue:
     """A queue as far as handlers look at it."""
 
@@ -75,19 +89,38 @@ class TestQueue:
 
 
 class TestStore:
-    """Store times by topic and queue."""
+    """Store times by topic and queue, and what is appended; a body `bad` is refused."""
 
     __test__ = False
 
     def __init__(self, times: Mapping[tuple[str, int], Sequence[int]] | None = None) -> None:
-        self.times = dict(times or {})
+        self.times = {queue: list(stored) for queue, stored in (times or {}).items()}
+        self.batches: list[list[Message]] = []
+        self.failure: StoreError | None = None
+        self.now_ms = 1_000
+        self.log_end = 0
+
+    def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
+        if self.failure is not None:
+            raise self.failure
+        for index, message in enumerate(messages):
+            if message.body == b"bad":
+                raise BadMessage("a bad body", index=index)
+        self.batches.append(list(messages))
+        return [self._append(message) for message in messages]
+
+    def _append(self, message: Message) -> TestReceipt:
+        queue = self.times.setdefault((message.topic, message.queue_id), [])
+        queue.append(self.now_ms)
+        begin, self.log_end = self.log_end, self.log_end + len(message.body)
+        return TestReceipt(begin, len(queue) - 1, self.now_ms, self.log_end)
 
     def queues(self) -> list[TestQueue]:
         return [TestQueue(topic, queue_id, 0, len(times)) for (topic, queue_id), times in self.times.items()]
 
     def iterate(self, topic: str, queue_id: int, offset: int = 0, *, count_max: int = 256) -> Iterator[TestRecord]:
         assert count_max > 0
-        return iter([TestRecord(time) for time in self.times.get((topic, queue_id), ())[offset:]])
+        return iter([TestRecord(time) for time in self.times.get((topic, queue_id), [])[offset:]])
 
     def offset_by_time(
         self, topic: str, queue_id: int, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower"

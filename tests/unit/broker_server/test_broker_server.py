@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Final, get_args
 
 import pytest
 from tests.unit.broker_server.broker import (
@@ -26,6 +26,7 @@ from escrowmq import (
     BrokerServer,
     Frame,
     GroupEntry,
+    LogVisible,
     Message,
     Request,
     Store,
@@ -33,6 +34,7 @@ from escrowmq import (
     TopicEntry,
     decode_records,
 )
+from escrowmq.errors import BadFrame
 
 SYSTEM_ERROR, SERVICE_NOT_AVAILABLE, PULL_NOT_FOUND = 1, 14, 19
 
@@ -296,3 +298,91 @@ def test_entries_are_values() -> None:
     assert (entry.version, entry.expression_type, entry.codes) == (3, "TAG", frozenset({1, 2}))
     assert SubscriptionEntry(version=3).codes is None
     assert entry == SubscriptionEntry(version=3, codes=(1, 2))
+
+
+APPENDED: Final = 1_000
+"""A request code that the fast lane does not know."""
+
+
+@pytest.mark.parametrize("flush", get_args(Flush))
+def test_answers_to_what_python_appends_go_out_when_it_can_be_read(tmp_path: Path, flush: Flush) -> None:
+    with (
+        Store.open(tmp_path, flush=flush, **STORE) as store,
+        BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c") as server,
+        connected(server) as producer,
+        connected(server) as other,
+    ):
+        server.set_topics({"orders": ORDERS})
+        for peer in (producer, other, producer, other):
+            peer.send(Frame(APPENDED, opaque=7))
+        requests = [fetch_request(server) for _ in range(4)]
+        receipts = store.append([Message("orders", b"%d" % number) for number in range(4)])
+        ends = [receipt.end_offset for receipt in receipts]
+        # In any order, and with sends of the fast lane between them.
+        answers = [Answer(0, ext_fields={"end": str(end)}, body=b"b" * 5_000, after=end) for end in ends]
+        producer.send(send(b"of the fast lane"))
+        server.answer(list(zip(reversed(requests), reversed(answers), strict=True)))
+        for answer in (*other.receive(2), *producer.receive(3)):
+            assert (answer.code, answer.flag) == (0, 1)
+            if "end" in answer.ext_fields and flush == "sync":
+                assert len(answer.body) == 5_000
+                assert store.visible_end >= int(answer.ext_fields["end"])
+        wait_until_settled(server)
+        assert server.fast_lane_statistics().sends_waiting == 0
+
+
+def test_an_answer_whose_flush_takes_too_long_says_so(tmp_path: Path) -> None:
+    with (
+        Store.open(tmp_path, **STORE) as store,
+        BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c", flush_timeout_s=0.02) as server,
+        connected(server) as peer,
+    ):
+        peer.send(Frame(APPENDED, opaque=1), Frame(APPENDED, opaque=2))
+        requests = [fetch_request(server), fetch_request(server)]
+        never = store.log_end + 1
+        server.answer(
+            [
+                (requests[0], Answer(0, ext_fields={"a": "b"}, body=b"b" * 5_000, after=never)),
+                (requests[1], Answer(0, after=never, late_code=1, late_remark="FLUSH_DISK_TIMEOUT")),
+            ]
+        )
+        first, second = peer.receive(2)
+        assert (first.code, first.remark, first.ext_fields, bytes(first.body)) == (10, None, {"a": "b"}, b"")
+        assert (second.code, second.remark) == (1, "FLUSH_DISK_TIMEOUT")
+        with pytest.raises(ValueError, match="was answered before"):
+            server.answer([(requests[0], Answer(0, after=never))])
+
+
+def test_of_answers_that_do_not_fit_none_is_sent(tmp_path: Path) -> None:
+    with started(tmp_path) as server, connected(server) as peer:
+        peer.send(*(Frame(APPENDED, opaque=number, header_kind="binary") for number in (1, 2)))
+        first, second = fetch_request(server), fetch_request(server)
+        with pytest.raises(BadFrame):
+            server.answer([(first, Answer(0)), (second, Answer(100_000, after=0))])
+        server.answer([(first, Answer(0)), (second, Answer(0, after=0))])
+        assert [answer.code for answer in peer.receive(2)] == [0, 0]
+
+
+def test_a_server_that_closes_sends_what_waits_for_the_disk(tmp_path: Path) -> None:
+    with started(tmp_path, flush_timeout_s=0.05) as server, connected(server) as peer:
+        peer.send(Frame(APPENDED, opaque=1))
+        server.answer([(fetch_request(server), Answer(0, after=1 << 40))])
+        server.close()
+        (answer,) = peer.receive()
+        assert answer.code == 10
+
+
+def test_python_is_told_when_the_log_can_be_read_up_to_where_it_asked(tmp_path: Path) -> None:
+    with (
+        Store.open(tmp_path, **STORE) as store,
+        BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c") as server,
+    ):
+        for _ in range(2):
+            end = store.append([Message("orders", b"by nobody's request")]).end_offset
+            server.tell_when_visible(end)
+            (event,) = server.next_batch(timeout_s=PATIENCE_S)
+            assert isinstance(event, LogVisible)
+            assert end <= event.end <= store.visible_end
+            assert repr(event) == f"LogVisible(end={event.end})"
+        server.tell_when_visible(store.log_end + 1)
+        assert server.next_batch(timeout_s=0.02) == []

@@ -60,7 +60,7 @@ pub struct FastLaneStatistics {
     pub messages_stored: u64,
     /// Send requests that were answered with an error.
     pub sends_refused: u64,
-    /// Stored sends whose answers wait for a flush.
+    /// Answers that wait for a flush: of stored sends, and of what Python stored.
     pub sends_waiting: u64,
     /// Pull requests that were answered.
     pub pulls: u64,

@@ -1,6 +1,7 @@
 //! The fast lane itself: what it holds, which requests it looks at, and what it does when it is woken. What it does with
 //! them is in the files of the requests.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use super::knowledge::Knowledge;
 use super::mailbox::Mailbox;
 use super::memory::memory_size;
 use super::parked_pulls::ParkedPulls;
-use super::pending_sends::PendingSends;
+use super::pending_answers::{PendingAnswer, PendingAnswers};
 use super::pull_read::PullRead;
 use super::pull_request::PullRequest;
 use super::reader::Reader;
@@ -105,14 +106,16 @@ impl FastLaneShared {
         })
     }
 
-    /// Refuses sends from now on, and waits until those that were taken are answered, or for this time.
+    /// Refuses sends from now on, and waits until what was stored is answered, or for this time.
     pub fn finish_sends(&self, time_max: Duration) {
         self.is_closing.store(true, Ordering::SeqCst);
         let began = Instant::now();
         // At least once: a send that was not refused any more is counted by then.
         loop {
             std::thread::sleep(CLOSE_PAUSE.min(time_max));
-            if self.counters.read().sends_waiting == 0 || began.elapsed() >= time_max {
+            // In this order: an answer leaves the mailbox when it is counted.
+            let is_done = !self.mailbox.holds_answers() && self.counters.read().sends_waiting == 0;
+            if is_done || began.elapsed() >= time_max {
                 return;
             }
         }
@@ -130,6 +133,11 @@ impl FastLaneShared {
     #[must_use]
     pub fn statistics(&self) -> FastLaneStatistics {
         self.counters.read()
+    }
+
+    /// Has Python told when the log is visible up to here.
+    pub fn tell_when_visible(&self, end: LogOffset) {
+        self.mailbox.mark(end);
     }
 
     /// Has the pulls looked at again that wait for a queue.
@@ -170,7 +178,9 @@ pub struct FastLane {
     pub(super) properties_scratch: Vec<u8>,
     pub(super) next_queue: u32,
     pub(super) is_sync: bool,
-    pub(super) pending: PendingSends,
+    pub(super) pending: PendingAnswers,
+    /// Log offsets of which Python wants to be told.
+    marks: BTreeSet<LogOffset>,
     pub(super) parked: ParkedPulls,
     pub(super) reader: Option<Reader>,
     alarm: Option<Alarm>,
@@ -197,7 +207,8 @@ impl FastLane {
             unique_ids: UniqueIds::new(identity.store_host),
             properties_scratch: Vec::new(),
             next_queue: 0,
-            pending: PendingSends::new(options.flush_timeout),
+            pending: PendingAnswers::new(options.flush_timeout),
+            marks: BTreeSet::new(),
             parked: ParkedPulls::default(),
             reader: None,
             alarm: None,
@@ -265,12 +276,39 @@ impl FastLane {
         for returned in letters.returned {
             self.take_back(replies, returned.peer, &returned.frame);
         }
-        self.release_sends(replies);
+        self.marks.extend(letters.marks);
+        self.take_held(replies, letters.held);
+        self.release_answers(replies);
         for queue in &letters.grown {
             self.wake_queue(replies, queue);
         }
         self.wake_late(replies);
         self.set_alarm();
+    }
+
+    /// Answers what Python stored, or keeps the answers until that is durable. After it, it is known that they wait.
+    fn take_held(&mut self, replies: &mut impl Replies, held: Vec<PendingAnswer>) {
+        let count = held.len();
+        for answer in held {
+            if self.is_sync {
+                self.pending.push(answer, replies.now());
+            } else {
+                answer.asker.send(replies, answer.head, answer.body);
+            }
+        }
+        self.publish_waiting();
+        self.shared.mailbox.counted(count);
+    }
+
+    /// How far the log is visible, if that is what Python wants to be told of.
+    pub(crate) fn take_reached(&mut self) -> Option<LogOffset> {
+        let visible_end = self.store.core().visible_end();
+        if self.marks.first().is_none_or(|&first| first > visible_end) {
+            return None;
+        }
+        self.marks = self.marks.split_off(&LogOffset(visible_end.0 + 1));
+        self.publish_waiting();
+        Some(visible_end)
     }
 
     /// Deals with a request that Python gave back. It has no second chance.
@@ -289,7 +327,7 @@ impl FastLane {
     /// Says how many wait, to the mailbox and to whoever counts.
     pub(super) fn publish_waiting(&mut self) {
         let (sends, pulls) = (self.pending.len(), self.parked.len());
-        self.shared.mailbox.set_waiting(sends + pulls);
+        self.shared.mailbox.set_waiting(sends + pulls + self.marks.len());
         self.shared.counters.sends_waiting.set(sends);
         self.shared.counters.pulls_parked.set(pulls);
     }

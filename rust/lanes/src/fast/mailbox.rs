@@ -1,5 +1,5 @@
-//! What other threads have for the fast lane: the store's arrivals, requests that Python gives back, pulls to look at
-//! again. They leave it here and wake the epoll thread; nobody waits for anybody.
+//! What other threads have for the fast lane: the store's arrivals, requests that Python gives back, answers of Python
+//! that wait for a flush, pulls to look at again. They leave it here and wake the epoll thread; nobody waits for anybody.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,6 +10,8 @@ use escrowmq_net::{Peer, Remote};
 use escrowmq_store::{Arrival, ArrivalListener, LogOffset};
 use escrowmq_wire::Frame;
 use parking_lot::Mutex;
+
+use super::pending_answers::PendingAnswer;
 
 /// A request that Python gave back.
 #[derive(Debug)]
@@ -23,14 +25,20 @@ pub struct Returned {
 pub struct Letters {
     pub grown: BTreeSet<Arrival>,
     pub returned: Vec<Returned>,
+    /// Answers of Python to what it appended.
+    pub held: Vec<PendingAnswer>,
+    /// Log offsets of which Python wants to be told when they are visible.
+    pub marks: Vec<LogOffset>,
 }
 
 /// The mailbox of a fast lane.
 #[derive(Default)]
 pub struct Mailbox {
     letters: Mutex<Letters>,
-    /// How many sends and pulls wait for something to arrive. While none does, arrivals are of no interest.
+    /// How many answers, pulls and marks wait for something to arrive. While none does, arrivals are of no interest.
     waiting: AtomicUsize,
+    /// Answers of Python that lie here, or were taken and are not yet counted elsewhere.
+    held: AtomicUsize,
     is_stopped: AtomicBool,
     remote: OnceLock<Remote>,
 }
@@ -49,6 +57,31 @@ impl Mailbox {
     /// Leaves a request that Python gave back.
     pub fn give_back(&self, peer: Peer, frame: Frame) {
         self.letters.lock().returned.push(Returned { peer, frame });
+        self.wake();
+    }
+
+    /// Leaves answers that wait for a flush.
+    pub fn hold(&self, answers: Vec<PendingAnswer>) {
+        if !answers.is_empty() {
+            self.held.fetch_add(answers.len(), Ordering::SeqCst);
+            self.letters.lock().held.extend(answers);
+            self.wake();
+        }
+    }
+
+    /// Says that so many answers that were taken are counted by whoever took them.
+    pub fn counted(&self, answers: usize) {
+        self.held.fetch_sub(answers, Ordering::SeqCst);
+    }
+
+    /// Whether answers lie here that nobody counts yet.
+    pub fn holds_answers(&self) -> bool {
+        self.held.load(Ordering::SeqCst) > 0
+    }
+
+    /// Leaves a log offset of which Python wants to be told.
+    pub fn mark(&self, end: LogOffset) {
+        self.letters.lock().marks.push(end);
         self.wake();
     }
 

@@ -10,13 +10,14 @@
 //!             └─ anything else, anything unknown ─▶ Python lane
 //!
 //!   store's builder ─ arrived ─┐
-//!   Python ─ give back ────────┼─▶ mailbox ─ wake ─▶ woken: release sends, look at pulls, refuse what is late
+//!   Python ─ give back, hold ──┼─▶ mailbox ─ wake ─▶ woken: release answers, look at pulls, refuse what is late
 //!   alarm ─ deadline ──────────┘
 //! ```
 //!
 //! - Nothing here waits, and nothing touches pages that may not be resident: what lies behind the hot window is read
 //!   by the reader thread, which answers through the epoll thread.
-//! - In sync mode a send is answered when the store says that it is visible, which is after its flush.
+//! - In sync mode a send is answered when the store says that it is visible, which is after its flush. So is a request for
+//!   which Python appended something: its answer says what it waits for.
 //! - Whoever begins to wait says so first and looks at the store once more after that; the builder publishes first and
 //!   asks who waits after that. So no arrival is missed.
 
@@ -36,7 +37,7 @@ mod mailbox;
 mod memory;
 mod offset_requests;
 mod parked_pulls;
-mod pending_sends;
+mod pending_answers;
 mod pull;
 mod pull_answer;
 mod pull_read;
@@ -63,6 +64,9 @@ pub use identity::Identity;
 pub use knowledge::Knowledge;
 pub(crate) use lane::Verdict;
 pub use lane::{FastLane, FastLaneOptions, FastLaneShared, OpenStore};
+pub use pending_answers::Late;
+pub(crate) use pending_answers::PendingAnswer;
+pub(crate) use reply::Asker;
 pub use subscriptions::{GroupEntry, Groups, SubscriptionEntry, Subscriptions, is_tag_type};
 pub use tag_filter::TagFilter;
 pub use topics::{TopicEntry, Topics};

@@ -7,6 +7,7 @@ use escrowmq_net::{ConnectionId, Outbox, Peer, in_flight_size};
 use escrowmq_wire::{ExtFields, Frame, FrameStep, HeaderKind, RemotingHeader, cut_frame, encode_frame_head};
 
 use super::codes::response;
+use crate::event::Received;
 
 /// The version that the broker says it is: 5.5.0.
 const VERSION: i32 = 513;
@@ -58,6 +59,17 @@ impl Asker {
             opaque: header.opaque,
             is_one_way: header.is_one_way(),
             settled_size: in_flight_size(frame),
+        }
+    }
+
+    /// Who asked what Python was given.
+    pub fn of(received: &Received) -> Self {
+        Self {
+            peer: received.peer,
+            kind: received.header_kind(),
+            opaque: received.opaque,
+            is_one_way: received.is_one_way(),
+            settled_size: received.size(),
         }
     }
 
@@ -115,9 +127,12 @@ impl Asker {
         self.settled_size
     }
 
-    /// An answer of this asker that has no body, with another code and remark.
-    pub fn recode(&self, head: &[u8], code: i32, remark: Option<&str>) -> Bytes {
-        let fields = match cut_frame(head, usize::MAX) {
+    /// The head of an answer of this asker with another code and remark, and without its body.
+    pub fn recode(&self, mut head: Bytes, body: &[Bytes], code: i32, remark: Option<&str>) -> Bytes {
+        if !body.is_empty() {
+            head = [&[head][..], body].concat().concat().into();
+        }
+        let fields = match cut_frame(&head, usize::MAX) {
             Ok(FrameStep::Frame(frame)) => frame.decode_header().map(|header| header.ext_fields).ok(),
             _ => None,
         };

@@ -12,6 +12,7 @@ use escrowmq_wire::{ExtFields, Frame, OffsetMessageId, RemotingHeader, SysFlag, 
 use super::codes::response;
 use super::digits::Digits;
 use super::lane::{FastLane, Verdict};
+use super::pending_answers::{Late, PendingAnswer};
 use super::reply::{Asker, Replies};
 use super::send_request::SendRequest;
 use super::sent_properties::SentProperties;
@@ -129,30 +130,31 @@ impl FastLane {
     }
 
     fn wait_for_flush(&mut self, replies: &mut impl Replies, end: LogOffset, asker: Asker, head: Bytes) {
-        self.pending.push(end, asker, head, replies.now());
+        let answer = PendingAnswer { end, asker, head, body: Vec::new(), late: Late::default() };
+        self.pending.push(answer, replies.now());
         self.publish_waiting();
         // After it is known that someone waits: an arrival that came before is not told again.
         if self.store.core().visible_end() >= end || self.shared.mailbox.is_stopped() {
-            self.release_sends(replies);
+            self.release_answers(replies);
         }
         self.set_alarm();
     }
 
-    /// Answers the sends that have become durable, and those that never will.
-    pub(super) fn release_sends(&mut self, replies: &mut impl Replies) {
+    /// Sends the answers to what has become durable, and to what never will.
+    pub(super) fn release_answers(&mut self, replies: &mut impl Replies) {
         let is_stopped = self.shared.mailbox.is_stopped();
         let visible_end = self.store.core().visible_end();
-        while let Some(send) = self.pending.pop_visible(visible_end) {
-            send.asker.send(replies, send.head, Vec::new());
+        while let Some(answer) = self.pending.pop_visible(visible_end) {
+            answer.asker.send(replies, answer.head, answer.body);
         }
-        while is_stopped && let Some(send) = self.pending.pop() {
+        while is_stopped && let Some(answer) = self.pending.pop() {
             // Whether it is on disk nobody knows; what is sure is that nobody may rely on it.
             let remark = "the store has stopped before the message was flushed";
-            send.asker.refuse(replies, response::SERVICE_NOT_AVAILABLE, remark);
+            answer.asker.refuse(replies, response::SERVICE_NOT_AVAILABLE, remark);
         }
-        while let Some(send) = self.pending.pop_late(replies.now()) {
-            let head = send.asker.recode(&send.head, response::FLUSH_DISK_TIMEOUT, None);
-            send.asker.send(replies, head, Vec::new());
+        while let Some(PendingAnswer { asker, head, body, late, .. }) = self.pending.pop_late(replies.now()) {
+            let head = asker.recode(head, &body, late.code, late.remark.as_deref());
+            asker.send(replies, head, Vec::new());
         }
         self.publish_waiting();
     }

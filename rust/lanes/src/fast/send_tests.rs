@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use escrowmq_store::{FlushMode, LogOffset};
-use escrowmq_wire::{BatchMessage, OffsetMessageId};
+use escrowmq_wire::{BatchMessage, ExtFields, OffsetMessageId};
 
 use super::codes::response;
 use super::lane::Verdict;
+use super::pending_answers::{Late, PendingAnswer};
+use super::reply::Asker;
 use super::rig::{PEER, Rig, send_fields};
 
 const ASYNC: FlushMode = FlushMode::ASYNC_DEFAULT;
@@ -136,6 +138,71 @@ fn a_lane_that_closes_refuses_sends_and_answers_those_that_it_took() {
     rig.flush();
     assert_eq!(rig.answer().header.code, response::SUCCESS);
     rig.shared.finish_sends(Duration::from_secs(3600));
+}
+
+/// An answer of Python to what it appended.
+fn held(rig: &mut Rig, end: LogOffset) -> PendingAnswer {
+    let frame = rig.frame(36, 0, &[], b"");
+    let header = frame.decode_header().expect("a header");
+    let asker = Asker::new(PEER, &frame, &header);
+    let head = asker.head(response::SUCCESS, None, ExtFields::default(), 0);
+    let late = Late { code: response::SYSTEM_ERROR, remark: Some("late".to_owned()) };
+    PendingAnswer { end, asker, head, body: Vec::new(), late }
+}
+
+#[test]
+fn an_answer_of_python_waits_for_what_it_tells_of_among_the_lanes_own() {
+    let mut rig = Rig::new(FlushMode::Sync);
+    rig.send("orders", "0", "", b"before");
+    let middle = rig.core.log_end();
+    rig.send("orders", "0", "", b"after");
+    // It comes after an answer that waits for more.
+    let answer = held(&mut rig, middle);
+    rig.shared.mailbox.hold(vec![answer]);
+    assert!(rig.shared.mailbox.holds_answers());
+    rig.lane.woken(&mut rig.sent);
+    assert!(rig.answers().is_empty() && !rig.shared.mailbox.holds_answers());
+    assert_eq!(rig.shared.statistics().sends_waiting, 3);
+    rig.flush();
+    let opaques: Vec<_> = rig.answers().iter().map(|answer| answer.header.opaque).collect();
+    assert_eq!(opaques, [1, 3, 2]);
+    let answer = held(&mut rig, middle);
+    rig.shared.mailbox.hold(vec![answer]);
+    rig.lane.woken(&mut rig.sent);
+    assert_eq!(rig.answer().header.code, response::SUCCESS, "what it tells of was durable before it came");
+}
+
+#[test]
+fn an_answer_of_python_says_what_it_says_when_the_flush_is_late_or_never_comes() {
+    let mut rig = Rig::new(FlushMode::Sync);
+    let answer = held(&mut rig, LogOffset(1));
+    rig.shared.mailbox.hold(vec![answer]);
+    rig.lane.woken(&mut rig.sent);
+    rig.pass(Duration::from_secs(5));
+    let answer = rig.answer();
+    assert_eq!((answer.header.code, answer.remark()), (response::SYSTEM_ERROR, "late"));
+    let answer = held(&mut rig, LogOffset(1));
+    rig.shared.mailbox.hold(vec![answer]);
+    escrowmq_store::ArrivalListener::stopped(&*rig.shared);
+    rig.lane.woken(&mut rig.sent);
+    assert_eq!(rig.answer().header.code, response::SERVICE_NOT_AVAILABLE);
+}
+
+#[test]
+fn python_is_told_of_a_mark_when_the_log_is_visible_up_to_it_and_once() {
+    let mut rig = Rig::new(FlushMode::Sync);
+    rig.send("orders", "0", "", b"body");
+    let end = rig.core.log_end();
+    rig.shared.tell_when_visible(end);
+    rig.shared.tell_when_visible(LogOffset(end.0 + 1));
+    rig.lane.woken(&mut rig.sent);
+    assert_eq!(rig.lane.take_reached(), None);
+    rig.flush();
+    assert_eq!(rig.lane.take_reached(), Some(end));
+    assert_eq!(rig.lane.take_reached(), None);
+    rig.send("orders", "0", "", b"body");
+    rig.flush();
+    assert_eq!(rig.lane.take_reached(), Some(rig.core.log_end()));
 }
 
 #[test]
