@@ -80,7 +80,7 @@ bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor meas
 interop: $(EXTENSION) ## both ways with a real Apache RocketMQ; needs Java and Maven
 	$(BIN)/python -m pytest tests/interop
 
-run: $(EXTENSION) ## sets up, then: writes a store, kills the writer, reopens, shows what survived
+run: $(EXTENSION) ## sets up, then: escrowmq up, messages over the wire, a SIGKILL that loses none of them
 	@$(BIN)/python -m escrowmq.demo
 
 clean: ## removes all that make made

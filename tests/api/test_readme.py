@@ -19,10 +19,12 @@ def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == expected
 
 
-def test_the_demonstration_loses_nothing() -> None:
+def test_the_demonstration_ends_by_itself_and_loses_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "escrowmq.demo"], capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     assert done.returncode == 0
+    assert re.search(r"name server +127.0.0.1:\d+\n +broker +127.0.0.1:\d+\n", done.stdout)
+    assert "SIGKILL" in done.stdout
     assert done.stdout.endswith("Nothing acknowledged is lost.\n")
