@@ -23,10 +23,10 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash fuzz bench interop run clean
+.PHONY: help setup build check test test-rust test-python crash fuzz bench interop interop-short run clean
 
 help: ## lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(TOOLS) ## creates .venv with the pinned tools
 
@@ -77,8 +77,11 @@ bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor meas
 	$(BIN)/python -m pytest bench/python --benchmark-json=target/python-bench.json
 	@$(BIN)/python bench/report.py
 
-interop: $(EXTENSION) ## both ways with a real Apache RocketMQ; needs Java and Maven
-	$(BIN)/python -m pytest tests/interop
+interop: $(EXTENSION) ## both ways with a real Apache RocketMQ, its integration tests included; needs Java and Maven
+	$(BIN)/python -m pytest tests/interop --no-fold-skipped
+
+interop-short: $(EXTENSION) ## five minutes of the same
+	$(BIN)/python -m pytest tests/interop --no-fold-skipped -m short
 
 run: $(EXTENSION) ## sets up, then: escrowmq up, messages over the wire, a SIGKILL that loses none of them
 	@$(BIN)/python -m escrowmq.demo

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.leash import die_with_parent
 from tests.unit.server.peer import PATIENCE_S, Peer
 
 from escrowmq import Frame
@@ -31,7 +32,9 @@ class ServerProcess:
         arguments = [sys.executable, "-m", "escrowmq", command, f"--data={data}", "--log-level=info", *SMALL_STORE]
         self._log_path = data.with_name(f"{data.name}.log")
         with self._log_path.open("ab") as log:
-            self.process = subprocess.Popen([*arguments, *options], stdout=subprocess.PIPE, stderr=log)
+            self.process = subprocess.Popen(
+                [*arguments, *options], stdout=subprocess.PIPE, stderr=log, preexec_fn=die_with_parent
+            )
         self.said = self._read_until("Ctrl-C" if command == "up" else "data in")
         self.ready_after_cpu_s = cpu_s(self.process.pid)
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from tests.leash import die_with_parent
+
 from escrowmq import Frame, decode_frames, encode_frames
 
 DEADLINE_S = 30.0
@@ -26,7 +28,9 @@ class NameServerProcess:
         command = [sys.executable, "-m", "escrowmq", "namesrv", f"--port={port}", f"--data={data}", *options]
         self._log_path = data.with_suffix(".log")
         with self._log_path.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=die_with_parent
+            )
         self.first_line = self._read_first_line()
         found = re.match(r"name server at (\S+), data in", self.first_line)
         self.address = found[1] if found else ""

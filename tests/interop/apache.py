@@ -7,36 +7,23 @@ is left, and whatever goes wrong inside such a block carries the end of Apache's
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self
 
 from tests.interop.installation import Installation
+from tests.interop.java_process import ApacheError, JavaProcess, Row, log_tail, run_program
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 
-POLL_INTERVAL_S = 0.05
-BOOT_DEADLINE_S = 90
-STOP_DEADLINE_S = 60
 CLIENT_DEADLINE_S = 120
-LOG_TAIL_LINES = 25
-IDLE_TALK = (" INFO ", "|-INFO", "|-WARN", "[WATERMARK]", "No resource file with name", "Load default")
-
-
-Row: TypeAlias = dict[str, Any]
-"""One JSON object that a Java program printed; `java/escrowmq/interop/Rows.java` names the fields."""
-
-
-class ApacheError(Exception):
-    """A server or one of our Java programs did not do what was asked of it."""
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -89,56 +76,6 @@ def declare_topics(store: Path, queue_counts: Mapping[str, int]) -> None:
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
-class Server:
-    """One Java process in a process group of its own, whose output goes to a file."""
-
-    def __init__(self, name: str, command: Sequence[str], *, home: Path) -> None:
-        self.name = name
-        self.output_path = home / f"{name}.out"
-        with self.output_path.open("wb") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "ROCKETMQ_HOME": str(home)},
-                cwd=home,
-                start_new_session=True,
-            )
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.poll() is None
-
-    @property
-    def output(self) -> str:
-        return self.output_path.read_text(errors="replace")
-
-    def await_output(self, text: str) -> None:
-        """Returns once the process has printed the text."""
-        deadline = time.monotonic() + BOOT_DEADLINE_S
-        while text not in self.output:
-            if not self.is_running:
-                raise ApacheError(f"{self.name} exited with {self._process.returncode} before it said {text!r}")
-            if time.monotonic() > deadline:
-                raise ApacheError(f"{self.name} did not say {text!r} within {BOOT_DEADLINE_S} s")
-            time.sleep(POLL_INTERVAL_S)
-
-    def stop(self) -> None:
-        """An orderly end: SIGTERM, which both servers answer by flushing and closing."""
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_DEADLINE_S)
-        except subprocess.TimeoutExpired as error:
-            raise ApacheError(f"{self.name} did not stop within {STOP_DEADLINE_S} s") from error
-
-    def kill(self) -> None:
-        """SIGKILL to the whole group; harmless when the process has ended."""
-        if self.is_running:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-
 class Apache:
     """A name server and a broker that has a store directory open, from the `with` statement to the end of its block.
 
@@ -160,7 +97,7 @@ class Apache:
         self._home = Path(tempfile.mkdtemp(prefix="apache-", dir=scratch))
         self._store = store
         self._options = {**_BROKER_DEFAULTS, **sizes.broker_options(), **(options or {})}
-        self._servers: list[Server] = []
+        self._servers: list[JavaProcess] = []
         self._name_server_address = name_server_address
 
     def __enter__(self) -> Self:
@@ -215,19 +152,13 @@ class Apache:
         # What is left out is the talk of its logging library about itself.
         return "".join(line for line in done.stdout.splitlines(keepends=True) if "|-" not in line)
 
-    def log_tail(self) -> str:
-        """The end of what the servers and clients said, without what they say when all is well."""
-        paths = sorted([*self._home.rglob("*.out"), *self._home.rglob("*.log")])
-        tails = [(path.relative_to(self._home), _tail(_complaints(path))) for path in paths]
-        return "\n".join(f"==> {path}\n{tail}" for path, tail in tails if tail)
-
     @property
     def name_server_address(self) -> str:
         """Where the name server listens that the broker and all clients use."""
         return self._name_server_address
 
     @property
-    def _broker(self) -> Server:
+    def _broker(self) -> JavaProcess:
         return self._servers[-1]
 
     def _start(self) -> None:
@@ -269,35 +200,23 @@ class Apache:
         configuration = self._home / f"{name}.properties"
         configuration.write_text("".join(f"{key}={value}\n" for key, value in options.items()))
         command = self._installation.command(main, ["-c", str(configuration)], heap=heap, home=self._home)
-        self._servers.append(Server(name, command, home=self._home))
+        self._servers.append(JavaProcess(name, command, home=self._home))
         self._servers[-1].await_output(says_when_ready)
 
     def _run_client(self, program: str, *arguments: str) -> list[Row]:
-        home = self._home / "clients"
-        home.mkdir(exist_ok=True)
-        rows_path = home / f"{program}.rows"
-        command = self._installation.command(
-            f"escrowmq.interop.{program}",
+        return run_program(
+            self._installation,
+            program,
             [self._name_server_address, *arguments],
-            heap="128m",
-            home=home,
-            definitions=[f"interop.rows={rows_path}"],
+            home=self._home / "clients",
+            deadline_s=CLIENT_DEADLINE_S,
         )
-        with (home / f"{program}.out").open("ab") as output:
-            try:
-                code = subprocess.call(command, stdout=output, stderr=subprocess.STDOUT, timeout=CLIENT_DEADLINE_S)
-            except subprocess.TimeoutExpired as error:
-                raise ApacheError(f"{program} did not end within {CLIENT_DEADLINE_S} s") from error
-        if code != 0:
-            raise ApacheError(f"{program} {' '.join(arguments)} exited with {code}")
-        with rows_path.open(encoding="utf-8") as rows:
-            return [json.loads(row) for row in rows]
 
     def _abandon(self, error: BaseException | None) -> None:
         for server in reversed(self._servers):
             server.kill()
         if error is not None:
-            error.add_note(self.log_tail())
+            error.add_note(log_tail(self._home))
 
 
 _BROKER_DEFAULTS: Mapping[str, str] = {
@@ -341,12 +260,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _complaints(path: Path) -> str:
-    lines = path.read_text(errors="replace").splitlines()
-    return "\n".join(line for line in lines if line.strip() and not any(word in line for word in IDLE_TALK))
-
-
-def _tail(text: str) -> str:
-    return "\n".join(text.splitlines()[-LOG_TAIL_LINES:])

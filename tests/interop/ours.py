@@ -4,7 +4,8 @@ import base64
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.interop.apache import SMALL_FILES, Row
+from tests.interop.apache import SMALL_FILES
+from tests.interop.java_process import Row
 from tests.interop.scenario import COMPRESSED, STORE_HOST, Acknowledged, PlannedMessage, Receipt
 
 from escrowmq import Message, Record, Store

@@ -8,21 +8,12 @@ import pytest
 from tests.compat.broker_process import Client, ServerProcess
 from tests.compat.test_broker import send
 from tests.interop.apache import BROKER_NAME, CLUSTER_NAME, Apache
-from tests.interop.installation import Installation, install, missing_tools
+from tests.interop.installation import Installation
 
-MISSING = missing_tools()
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on the path, to run Apache RocketMQ"),
-]
+pytestmark = pytest.mark.timeout(600)
 
 TOPIC = "payments"
 OURS = "broker-ours"
-
-
-@pytest.fixture(scope="session")
-def installation() -> Installation:
-    return install()
 
 
 def brokers(apache: Apache) -> set[str]:
@@ -30,6 +21,7 @@ def brokers(apache: Apache) -> set[str]:
     return set(re.findall(rf"^{CLUSTER_NAME} +(\S+) +0 ", apache.admin("clusterList"), re.MULTILINE))
 
 
+@pytest.mark.short
 def test_our_broker_serves_javas_clients_under_apaches_name_server(installation: Installation, tmp_path: Path) -> None:
     """It registers, an operator makes a topic on it, a message per queue is read by Java, and it unregisters."""
     with Apache(installation, tmp_path / "store", scratch=tmp_path) as apache:

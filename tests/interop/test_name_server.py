@@ -8,24 +8,15 @@ import pytest
 from tests.compat.name_server_process import NameServerProcess, RawClient, await_value
 from tests.golden.name_server_conversation import ALL_TOPICS, CLUSTERS, ROUTE
 from tests.interop.apache import BROKER_NAME, CLUSTER_NAME, Apache
-from tests.interop.installation import Installation, install, missing_tools
+from tests.interop.installation import Installation
 from tests.unit.namesrv.desk import fastjson_value
 
 from escrowmq.protocol.response_codes import ResponseCode
 
-MISSING = missing_tools()
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on the path, to run Apache RocketMQ"),
-]
+pytestmark = pytest.mark.timeout(600)
 
 TOPIC = "orders"
 NOBODY: object = {"brokerAddrTable": {}, "clusterAddrTable": {}}
-
-
-@pytest.fixture(scope="session")
-def installation() -> Installation:
-    return install()
 
 
 @pytest.fixture
@@ -72,6 +63,7 @@ def test_java_clients_and_mqadmin_find_apaches_broker_through_our_name_server(
         assert not has_route(client)
 
 
+@pytest.mark.short
 def test_apaches_broker_registers_compressed_and_unregisters_when_it_stops(
     server: NameServerProcess, client: RawClient, installation: Installation, tmp_path: Path
 ) -> None:

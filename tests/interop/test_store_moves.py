@@ -13,22 +13,14 @@ from pathlib import Path
 
 import pytest
 from tests.interop import apache, endings, ours, raw_log, scenario
-from tests.interop.apache import Apache, Row
-from tests.interop.installation import Installation, install, missing_tools
+from tests.interop.apache import Apache
+from tests.interop.installation import Installation
+from tests.interop.java_process import ApacheError, Row
 from tests.interop.scenario import HALF_TOPIC, OP_TOPIC, TOPICS, Acknowledged, Receipt
 
 from escrowmq.errors import StoreInUse
 
-MISSING = missing_tools()
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on the path, to run Apache RocketMQ"),
-]
-
-
-@pytest.fixture(scope="session")
-def installation() -> Installation:
-    return install()
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
@@ -137,7 +129,7 @@ def test_apache_refuses_a_store_that_we_have_open(store: Path, installation: Ins
         acknowledged = ours.append(opened, next(scenario.batches()))
 
         with (
-            pytest.raises(apache.ApacheError, match="broker exited") as refusal,
+            pytest.raises(ApacheError, match="broker exited") as refusal,
             Apache(installation, store, scratch=tmp_path),
         ):
             pass
