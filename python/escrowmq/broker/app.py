@@ -29,10 +29,11 @@ from escrowmq.broker.registration import Identity, Registration
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
-from escrowmq.broker_config import BrokerConfig, StoreConfig
+from escrowmq.broker_config import BrokerConfig, FastLaneConfig, StoreConfig
 from escrowmq.errors import BadFrame, ServerClosed
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.server_config import LimitsConfig, own_settings
 
 BATCH_COUNT_MAX: Final = 256
 CLIENT_SCAN_MS: Final = 10_000
@@ -277,19 +278,8 @@ def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConf
         region_id=config.region,
         broker_address=place.host,
         broker_permission=config.permission,
-        is_trace_on=config.asks_for_traces,
-        is_long_polling=config.has_long_polling,
-        short_polling_s=config.short_polling_ms / 1_000,
-        parked_pulls_max=config.parked_pulls_max,
-        pull_count_max=config.pull_count_max,
-        pull_size_max_bytes=config.pull_size_max_bytes,
-        hot_window_bytes=config.hot_window_bytes,
-        flush_timeout_s=config.flush_timeout_ms / 1_000,
-        frame_size_max_bytes=config.frame_size_max_bytes,
-        connections_max=config.connections_max,
-        in_flight_max_bytes=config.in_flight_max_bytes,
-        in_flight_total_max_bytes=config.in_flight_total_max_bytes,
-        idle_timeout_s=config.connection_idle_s,
+        **own_settings(config, FastLaneConfig),
+        limits=_core.Limits(**own_settings(config, LimitsConfig)),
     )
 
 

@@ -23,6 +23,7 @@ from escrowmq.namesrv.liveness import Liveness
 from escrowmq.namesrv.registration import LiveBroker
 from escrowmq.namesrv.route_table import RouteTable
 from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.server_config import LimitsConfig, own_settings
 
 KV_FILE_NAME = "kvConfig.json"
 BATCH_COUNT_MAX = 256
@@ -54,9 +55,7 @@ class NameServer:
         )
         # The last thing: whoever connects finds everything in place.
         self._server = _core.Server.start(
-            [_listen_address(config.host, config.port)],
-            connections_max=config.connections_max,
-            idle_timeout_s=config.connection_idle_s,
+            [_listen_address(config.host, config.port)], limits=_core.Limits(**own_settings(config, LimitsConfig))
         )
 
     @property

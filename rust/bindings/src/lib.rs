@@ -11,6 +11,7 @@ mod error;
 mod fast_entries;
 mod floor;
 mod frame;
+mod limits;
 mod message;
 mod owner;
 mod queue_iterator;
@@ -37,6 +38,8 @@ mod _core {
     use crate::floor::measure_floor_s;
     #[pymodule_export]
     use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::limits::Limits;
     #[pymodule_export]
     use crate::message::Message;
     #[pymodule_export]
