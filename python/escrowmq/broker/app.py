@@ -76,7 +76,7 @@ class Broker:
         while_stopping: Callable[[], None] = lambda: None,
     ) -> None:
         self._while_stopping = while_stopping
-        place = addresses.choose(config)
+        place, name_servers = addresses.choose(config), addresses.name_servers(config)
         topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=_wall_ms)
         self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=_wall_ms)
         groups = SubscriptionGroups(
@@ -116,7 +116,7 @@ class Broker:
                 address=place.advertised,
                 ha_address=place.ha,
             ),
-            config.name_servers,
+            name_servers,
             topics,
             self._server,
             resolve=addresses.Resolver(),
@@ -188,7 +188,9 @@ class Broker:
             self._process(requests)
             requests = []
             if isinstance(event, _core.Response):
-                self._registration.answered(event.connection, event.opaque, event.code, event.remark, event.body)
+                self._registration.answered(
+                    event.connection, event.opaque, event.code, event.remark, event.body, now_ms=_now_ms()
+                )
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=_now_ms())
                 self._context.groups_to_tell.update(self._context.clients.close(event.connection))
