@@ -26,6 +26,7 @@ __all__ = [
     "GroupEntry",
     "Limits",
     "Message",
+    "NativeLog",
     "QueueIterator",
     "QueueStatus",
     "Receipt",
@@ -1203,6 +1204,27 @@ class BrokerServer(Server):
 
         Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
         """
+
+@final
+class NativeLog:
+    """What the threads of stores and servers log, kept until somebody takes it. A process has one such log.
+
+    Whoever logs never waits: of each level a hundred records a second are kept, and a thousand in all until they are
+    taken. The others are counted.
+    """
+
+    def __new__(cls, level: Literal["debug", "info", "warning", "error"]) -> Self:
+        """Keeps from now on what is at least as serious as a level. Who is made last decides the level.
+
+        Raises:
+            ValueError: There is no such level.
+            OSError: The system refuses a descriptor.
+        """
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while records wait."""
+    def take(self) -> tuple[list[tuple[Literal["debug", "info", "warning", "error"], str, dict[str, str]]], int]:
+        """The records that wait, each as its level, what happened and the facts; and how many were not kept."""
 
 def _measure_floor_s(bodies: Sequence[bytes], rounds: int) -> float:
     """Seconds that one copy and one CRC-32 of the bodies take, `rounds` times: the yardstick of bench/python."""

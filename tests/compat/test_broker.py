@@ -16,6 +16,7 @@ from tests.compat.name_server_process import NameServerProcess, await_value
 from tests.golden.recordings import messages, unpack_store
 from tests.unit.broker.desk import heartbeat
 from tests.unit.namesrv.desk import fastjson_value
+from tests.unit.server.peer import Peer
 
 from escrowmq import Frame, decode_records
 from escrowmq.protocol.request_codes import RequestCode
@@ -283,6 +284,17 @@ def test_what_can_not_be_run_is_refused_in_words(tmp_path: Path, option: str, wo
         assert broker.process.wait(20) > 0
         assert words in broker.log
     assert not (tmp_path / "b").exists()
+
+
+def test_what_native_threads_log_stands_in_the_log_at_its_level(tmp_path: Path) -> None:
+    """At the level info a connection that sends no frames is mentioned, at the level warning it is not."""
+    for level, count in (("info", 1), ("warning", 0)):
+        with ServerProcess("up", tmp_path / level, *ANY_PORTS, f"--log-level={level}") as server:
+            with Peer(server.broker) as peer:
+                peer.socket.sendall(b"\x7f\xff\xff\xff")
+                assert peer.is_closed()
+            assert server.stop() == 0
+            assert server.log.count("closing a connection that sends no frames") == count
 
 
 def test_it_says_its_version() -> None:

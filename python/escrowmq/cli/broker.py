@@ -4,7 +4,7 @@ import click
 import structlog
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
-from escrowmq.cli.serving import serve
+from escrowmq.cli.serving import Served, serve
 
 _log = structlog.get_logger()
 
@@ -12,7 +12,7 @@ _log = structlog.get_logger()
 @click.command()
 @broker_options
 @log_options("info")
-def broker(options: BrokerOptions) -> None:
+def broker(options: BrokerOptions, *, logs: Served) -> None:
     """Runs a broker: it keeps messages, and clients send to it and read from it."""
     with refusing_in_words():
         config = options.read_config()
@@ -22,5 +22,5 @@ def broker(options: BrokerOptions) -> None:
 
         with Broker(config.broker, config.store, data=folder) as server:
             click.echo(f"broker {config.broker.name} at {', '.join(server.addresses)}, data in {folder}")
-            serve([server])
+            serve([server, logs])
             _log.info("broker stops", broker=config.broker.name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from escrowmq.cli.options import HOST_HELP, log_options, refusing_in_words
-from escrowmq.cli.serving import serve
+from escrowmq.cli.serving import Served, serve
 from escrowmq.config import Config, NameServerConfig, default_data_folder, load_config, with_settings
 
 
@@ -15,7 +15,7 @@ from escrowmq.config import Config, NameServerConfig, default_data_folder, load_
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the key-value configuration.")
 @click.option("--config", "config_path", type=click.Path(path_type=Path), help="escrowmq.toml, or RocketMQ's .conf.")
 @log_options("info")
-def namesrv(*, port: int | None, host: str | None, data: Path | None, config_path: Path | None) -> None:
+def namesrv(*, port: int | None, host: str | None, data: Path | None, config_path: Path | None, logs: Served) -> None:
     """Runs a name server: brokers register with it, and clients ask it where topics are."""
     with refusing_in_words():
         config = _settings(port, host, data, config_path)
@@ -25,7 +25,7 @@ def namesrv(*, port: int | None, host: str | None, data: Path | None, config_pat
 
         with NameServer(config, data=folder) as server:
             click.echo(f"name server at {', '.join(server.addresses)}, data in {folder}")
-            serve([server])
+            serve([server, logs])
 
 
 def _settings(port: int | None, host: str | None, data: Path | None, config_path: Path | None) -> NameServerConfig:

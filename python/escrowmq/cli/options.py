@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import click
 import structlog
@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from escrowmq.config import Config, default_data_folder, load_broker_config, with_setting
 from escrowmq.errors import EscrowError
-from escrowmq.telemetry.logging import LogForm, configure_logging
+from escrowmq.telemetry.logging import LogForm, LogLevel, configure_logging
+from escrowmq.telemetry.native_logs import NativeLogs
 
 Command = Callable[..., None]
 
@@ -83,16 +84,17 @@ def broker_options(command: Command) -> Command:
     return with_options
 
 
-def log_options(level: str) -> Callable[[Command], Command]:
-    """Gives a command the options of its logs, and sets them up before it runs."""
+def log_options(level: LogLevel) -> Callable[[Command], Command]:
+    """Gives a command the options of its logs, sets them up, and hands over the native ones to be served."""
 
     def decorate(command: Command) -> Command:
-        @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default=level)
-        @click.option("--log-form", type=click.Choice(["text", "json"]), default="text")
+        @click.option("--log-level", type=click.Choice(get_args(LogLevel)), default=level)
+        @click.option("--log-form", type=click.Choice(get_args(LogForm)), default="text")
         @functools.wraps(command)
-        def with_logs(*arguments: Any, log_level: str, log_form: LogForm, **given: Any) -> None:
+        def with_logs(*arguments: Any, log_level: LogLevel, log_form: LogForm, **given: Any) -> None:
             configure_logging(level=log_level, form=log_form)
-            command(*arguments, **given)
+            with NativeLogs(log_level) as logs:
+                command(*arguments, logs=logs, **given)
 
         return with_logs
 

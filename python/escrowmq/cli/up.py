@@ -7,7 +7,7 @@ import structlog
 from msgspec.structs import replace
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
-from escrowmq.cli.serving import serve
+from escrowmq.cli.serving import Served, serve
 from escrowmq.config import Config, default_data_folder, with_settings
 
 _log = structlog.get_logger()
@@ -17,10 +17,10 @@ _log = structlog.get_logger()
 @broker_options
 @click.option("--namesrv-port", type=int, help="Port of the name server; 0 means any that is free. Default: 9876.")
 @log_options("warning")
-def up(options: BrokerOptions, *, namesrv_port: int | None) -> None:
+def up(options: BrokerOptions, *, namesrv_port: int | None, logs: Served) -> None:
     """Runs a name server and a broker together. Nothing has to be set up."""
     with refusing_in_words():
-        _run(_both(options, namesrv_port))
+        _run(_both(options, namesrv_port), logs)
 
 
 def _both(options: BrokerOptions, namesrv_port: int | None) -> Config:
@@ -32,7 +32,7 @@ def _both(options: BrokerOptions, namesrv_port: int | None) -> Config:
     return replace(config, namesrv=with_settings(config.namesrv, changes))
 
 
-def _run(config: Config) -> None:
+def _run(config: Config, logs: Served) -> None:
     # Imported when needed: a wrong option is refused without loading a server.
     from escrowmq.broker.app import Broker  # noqa: PLC0415
     from escrowmq.namesrv.app import NameServer  # noqa: PLC0415
@@ -48,5 +48,5 @@ def _run(config: Config) -> None:
                 f"data         {folder}\n"
                 "stop with Ctrl-C"
             )
-            serve([name_server, broker])
+            serve([name_server, broker, logs])
             _log.info("stopping")

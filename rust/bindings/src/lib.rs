@@ -13,6 +13,7 @@ mod floor;
 mod frame;
 mod limits;
 mod message;
+mod native_log;
 mod owner;
 mod queue_iterator;
 mod receipt;
@@ -42,6 +43,8 @@ mod _core {
     use crate::limits::Limits;
     #[pymodule_export]
     use crate::message::Message;
+    #[pymodule_export]
+    use crate::native_log::NativeLog;
     #[pymodule_export]
     use crate::queue_iterator::QueueIterator;
     #[pymodule_export]
