@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Literal, Self, final
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 __all__ = [
     "Answer",
@@ -25,8 +25,10 @@ __all__ = [
     "FastLaneStatistics",
     "Frame",
     "GroupEntry",
+    "Limits",
     "LogVisible",
     "Message",
+    "NativeLog",
     "QueueIterator",
     "QueueStatus",
     "Receipt",
@@ -816,7 +818,7 @@ class Answer:
             after: The log offset behind what was appended for the request: `Receipts.end_offset`. A `BrokerServer` over
                 a store in sync mode sends the answer when the log is visible up to there, one in async mode at once; if
                 the store stops before, SERVICE_NOT_AVAILABLE is sent. A `Server` has no log to wait for.
-            late_code: The code if that takes longer than `flush_timeout_s`; 10 is FLUSH_DISK_TIMEOUT. The fields stay,
+            late_code: The code if that takes longer than `flush_timeout_ms`; 10 is FLUSH_DISK_TIMEOUT. The fields stay,
                 a body does not.
             late_remark: The remark then.
         """
@@ -890,6 +892,50 @@ class ServerStatistics:
         """Requests that were answered SYSTEM_BUSY, since the queue was full."""
 
 @final
+class Limits:
+    """What peers may cost a server. Immutable."""
+
+    def __new__(
+        cls,
+        *,
+        connections_max: int = 16_384,
+        connection_idle_s: float = 120.0,
+        frame_size_max_bytes: int = 16_777_216,
+        in_flight_max_bytes: int = 33_554_432,
+        in_flight_total_max_bytes: int = 268_435_456,
+        frame_timeout_s: float = 30.0,
+        stall_timeout_s: float = 10.0,
+        connect_timeout_s: float = 3.0,
+        requests_max: int = 10_000,
+        requests_max_bytes: int = 67_108_864,
+        one_way_max: int = 10_000,
+        one_way_max_bytes: int = 67_108_864,
+    ) -> Self:
+        """Makes limits; whether they contradict each other is seen when a server is started.
+
+        Args:
+            connections_max: Most connections at a time; further ones are closed at once.
+            connection_idle_s: How long a connection may be silent.
+            frame_size_max_bytes: Largest frame; a peer that announces more is closed.
+            in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
+            in_flight_total_max_bytes: The same of all connections together.
+            frame_timeout_s: How long a frame may take to arrive.
+            stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
+            connect_timeout_s: How long `Server.connect` may take.
+            requests_max: Most requests that wait for `Server.next_batch`; further ones are answered SYSTEM_BUSY. One
+                connection may have a quarter of them, but at least 16.
+            requests_max_bytes: The same in bytes.
+            one_way_max: Most one-way requests that wait for `Server.next_batch`; above, their connections are not read.
+            one_way_max_bytes: The same in bytes.
+
+        Raises:
+            ValueError: A time is none.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@disjoint_base
 class Server:
     """Listens, cuts frames and sends answers on one thread of its own that never waits for Python.
 
@@ -898,39 +944,12 @@ class Server:
     """
 
     @staticmethod
-    def start(
-        listen: Sequence[str],
-        *,
-        frame_size_max_bytes: int = 16_777_216,
-        connections_max: int = 16_384,
-        in_flight_max_bytes: int = 33_554_432,
-        in_flight_total_max_bytes: int = 268_435_456,
-        idle_timeout_s: float = 120.0,
-        frame_timeout_s: float = 30.0,
-        stall_timeout_s: float = 10.0,
-        connect_timeout_s: float = 3.0,
-        requests_max: int = 10_000,
-        requests_max_bytes: int = 67_108_864,
-        one_way_max: int = 10_000,
-        one_way_max_bytes: int = 67_108_864,
-    ) -> Server:
+    def start(listen: Sequence[str], *, limits: Limits | None = None) -> Server:
         """Listens and begins to serve.
 
         Args:
             listen: Addresses as `127.0.0.1:9876` or `[::1]:9876`; port 0 means any that is free. May be empty.
-            frame_size_max_bytes: Largest frame; a peer that announces more is closed.
-            connections_max: Most connections at a time; further ones are closed at once.
-            in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
-            in_flight_total_max_bytes: The same of all connections together.
-            idle_timeout_s: How long a connection may be silent.
-            frame_timeout_s: How long a frame may take to arrive.
-            stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
-            connect_timeout_s: How long `connect` may take.
-            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY. One
-                connection may have a quarter of them, but at least 16.
-            requests_max_bytes: The same in bytes.
-            one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
-            one_way_max_bytes: The same in bytes.
+            limits: What peers may cost it; the defaults of `Limits`, unless given.
 
         Raises:
             ListenFailed: An address can't be listened on.
@@ -941,10 +960,10 @@ class Server:
         """Where it listens, in the order of `listen`, with the ports that were free."""
     def next_batch(
         self, *, count_max: int = 256, timeout_s: float | None = None
-    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed]:
+    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed | LogVisible]:
         """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
 
-        Empty if none came within `timeout_s`; without it, waits until one comes.
+        Empty if none came within `timeout_s`; without it, waits until one comes. `LogVisible` is a broker's only.
 
         Raises:
             ServerClosed: The server was closed and everything was fetched.
@@ -1147,7 +1166,7 @@ class FastLaneStatistics:
         """Requests that Python gave back with `Answer.RETRY`."""
 
 @final
-class BrokerServer:
+class BrokerServer(Server):
     """A `Server` that answers sends, pulls and offsets from a store itself, and leaves the rest to `next_batch`.
 
     It answers SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, PULL_MESSAGE, LITE_PULL_MESSAGE, GET_MAX_OFFSET,
@@ -1163,7 +1182,7 @@ class BrokerServer:
     """
 
     @staticmethod
-    def start(
+    def start(  # type: ignore[override]  # it is made with a store; nobody starts a server of a kind unknown
         store: Store,
         listen: Sequence[str],
         *,
@@ -1172,26 +1191,15 @@ class BrokerServer:
         region_id: str = "DefaultRegion",
         broker_address: str = "127.0.0.1",
         broker_permission: int = 6,
-        is_trace_on: bool = True,
-        is_long_polling: bool = True,
-        short_polling_s: float = 1.0,
+        asks_for_traces: bool = True,
+        has_long_polling: bool = True,
+        short_polling_ms: int = 1_000,
         parked_pulls_max: int = 100_000,
         pull_count_max: int = 32,
         pull_size_max_bytes: int = 262_144,
         hot_window_bytes: int = 33_554_432,
-        flush_timeout_s: float = 5.0,
-        frame_size_max_bytes: int = 16_777_216,
-        connections_max: int = 16_384,
-        in_flight_max_bytes: int = 33_554_432,
-        in_flight_total_max_bytes: int = 268_435_456,
-        idle_timeout_s: float = 120.0,
-        frame_timeout_s: float = 30.0,
-        stall_timeout_s: float = 10.0,
-        connect_timeout_s: float = 3.0,
-        requests_max: int = 10_000,
-        requests_max_bytes: int = 67_108_864,
-        one_way_max: int = 10_000,
-        one_way_max_bytes: int = 67_108_864,
+        flush_timeout_ms: int = 5_000,
+        limits: Limits | None = None,
     ) -> BrokerServer:
         """Listens and begins to serve. Until it is told of topics, every request goes to Python.
 
@@ -1204,27 +1212,15 @@ class BrokerServer:
             region_id: Its region, which stands in every message.
             broker_address: Its address without port, for remarks.
             broker_permission: Bit 2: pulls are allowed. Bit 1: sends to ordered topics are allowed.
-            is_trace_on: Whether clients are told to trace.
-            is_long_polling: Whether a pull that asks to wait does so as long as it asks.
-            short_polling_s: How long it waits otherwise.
+            asks_for_traces: Whether clients are told to trace.
+            has_long_polling: Whether a pull that asks to wait does so as long as it asks.
+            short_polling_ms: How long it waits otherwise.
             parked_pulls_max: Most pulls that wait; further ones are answered at once.
             pull_count_max: Most messages in an answer.
             pull_size_max_bytes: Most bytes of messages in an answer, if there is more than one.
             hot_window_bytes: How far behind the end of the log messages are read without the reader thread.
-            flush_timeout_s: After this time a send that waits for its flush is answered FLUSH_DISK_TIMEOUT.
-            frame_size_max_bytes: Largest frame; a peer that announces more is closed.
-            connections_max: Most connections at a time; further ones are closed at once.
-            in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
-            in_flight_total_max_bytes: The same of all connections together.
-            idle_timeout_s: How long a connection may be silent.
-            frame_timeout_s: How long a frame may take to arrive.
-            stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
-            connect_timeout_s: How long `connect` may take.
-            requests_max: Most requests that wait for `next_batch`; further ones are answered SYSTEM_BUSY. One
-                connection may have a quarter of them, but at least 16.
-            requests_max_bytes: The same in bytes.
-            one_way_max: Most one-way requests that wait for `next_batch`; above, their connections are not read.
-            one_way_max_bytes: The same in bytes.
+            flush_timeout_ms: After this time a send that waits for its flush is answered FLUSH_DISK_TIMEOUT.
+            limits: What peers may cost it; the defaults of `Limits`, unless given.
 
         Raises:
             ListenFailed: An address can't be listened on.
@@ -1278,21 +1274,6 @@ class BrokerServer:
 
         A topic that is not known is not counted.
         """
-    @property
-    def addresses(self) -> list[str]:
-        """Where it listens, in the order of `listen`, with the ports that were free."""
-    def next_batch(
-        self, *, count_max: int = 256, timeout_s: float | None = None
-    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed | LogVisible]:
-        """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
-
-        Empty if none came within `timeout_s`; without it, waits until one comes.
-
-        Raises:
-            ServerClosed: The server was closed and everything was fetched.
-        """
-    def fileno(self) -> int:
-        """A descriptor that is readable while events wait, for asyncio and selectors."""
     def answer(self, answers: Sequence[tuple[Request, Answer]]) -> None:
         """Answers requests. What belongs to closed connections and one-way requests is dropped.
 
@@ -1304,66 +1285,32 @@ class BrokerServer:
             BadFrame: An answer holds more than its kind of header can express; none of the batch is sent.
             ServerClosed: The server was closed.
         """
-    def send(
-        self,
-        connection: int,
-        code: int,
-        *,
-        ext_fields: Mapping[str, str] | None = None,
-        body: Buffer | None = None,
-        one_way: bool = True,
-        opaque: int | None = None,
-        remark: str | None = None,
-        header_kind: Literal["json", "binary"] = "json",
-        language: str = "JAVA",
-        version: int = 513,
-    ) -> int:
-        """Sends a request to a peer, and returns its number, which the peer's `Response` repeats.
-
-        To a connection that is gone nothing is sent: its `ConnectionClosed` was fetched or waits to be.
-
-        Args:
-            connection: The connection to send it by; one that is being made sends it when it is there.
-            code: Request code.
-            ext_fields: The fields of the request.
-            body: The body; `bytes` are not copied.
-            one_way: Whether no response is wanted.
-            opaque: Its number; the next one of this server, unless given.
-            remark: A note for people.
-            header_kind: How to write the header.
-            language: What the sender says it is written in.
-            version: Ordinal of the version that the sender says it is.
-
-        Raises:
-            BadFrame: The header holds more than its kind can express.
-            ServerClosed: The server was closed.
-        """
-    def connect(self, address: str) -> int:
-        """Begins a connection to `address:port` and returns its number.
-
-        `ConnectionOpened` follows, or `ConnectionClosed` with the reason `connect_failed`.
-
-        Raises:
-            ValueError: The address is none. Names are not looked up.
-            ServerClosed: The server was closed.
-        """
-    def close_connection(self, connection: int) -> None:
-        """Closes a connection when what is queued for it is sent. Nothing happens if it is gone."""
-    def statistics(self) -> ServerStatistics:
-        """Numbers since the start."""
     def close(self, *, timeout_s: float = 3.0) -> None:
         """Closes in order: sends are refused, what was stored is answered; then as a `Server` does.
 
         Whoever waits in `next_batch` gets what is left and then `ServerClosed`.
         """
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+
+@final
+class NativeLog:
+    """What the threads of stores and servers log, kept until somebody takes it. A process has one such log.
+
+    Whoever logs never waits: of each level a hundred records a second are kept, and a thousand in all until they are
+    taken. The others are counted.
+    """
+
+    def __new__(cls, level: Literal["debug", "info", "warning", "error"]) -> Self:
+        """Keeps from now on what is at least as serious as a level. Who is made last decides the level.
+
+        Raises:
+            ValueError: There is no such level.
+            OSError: The system refuses a descriptor.
+        """
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while records wait."""
+    def take(self) -> tuple[list[tuple[Literal["debug", "info", "warning", "error"], str, dict[str, str]]], int]:
+        """The records that wait, each as its level, what happened and the facts; and how many were not kept."""
 
 def _measure_floor_s(bodies: Sequence[bytes], rounds: int) -> float:
     """Seconds that one copy and one CRC-32 of the bodies take, `rounds` times: the yardstick of bench/python."""

@@ -1,19 +1,27 @@
 """Settings of the broker and its store as frozen values, and RocketMQ's names for them. `config` reads them."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
-Port: TypeAlias = Annotated[int, Meta(ge=0, le=65_535)]
-Count: TypeAlias = Annotated[int, Meta(ge=1)]
-Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
-Milliseconds: TypeAlias = Annotated[int, Meta(ge=1)]
-Seconds: TypeAlias = Annotated[int, Meta(ge=1)]
-Ratio: TypeAlias = Annotated[float, Meta(gt=0.0, le=1.0)]
+from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, Port, Ratio
 
 
-class BrokerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FastLaneConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How sends and pulls are answered: arguments of `escrowmq.BrokerServer.start`, by the same names."""
+
+    asks_for_traces: bool = True
+    has_long_polling: bool = True
+    short_polling_ms: Milliseconds = 1_000
+    parked_pulls_max: Count = 100_000
+    pull_count_max: Count = 32
+    pull_size_max_bytes: Bytes = 262_144
+    hot_window_bytes: Bytes = 33_554_432
+    flush_timeout_ms: Milliseconds = 5_000
+
+
+class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[broker]`."""
 
     name: str = "broker-a"
@@ -22,7 +30,7 @@ class BrokerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     host: str = "127.0.0.1"
     port: Port = 10_911
     advertise: str = ""
-    name_servers: list[str] = []
+    name_servers: list[str] = field(default_factory=list)
     data: str = ""
     region: str = "DefaultRegion"
     permission: Annotated[int, Meta(ge=0, le=7)] = 6
@@ -34,19 +42,6 @@ class BrokerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     offsets_interval_ms: Milliseconds = 5_000
     client_timeout_ms: Milliseconds = 120_000
     queue_lease_ms: Milliseconds = 60_000
-    asks_for_traces: bool = True
-    has_long_polling: bool = True
-    short_polling_ms: Milliseconds = 1_000
-    parked_pulls_max: Count = 100_000
-    pull_count_max: Count = 32
-    pull_size_max_bytes: Bytes = 262_144
-    hot_window_bytes: Bytes = 33_554_432
-    flush_timeout_ms: Milliseconds = 5_000
-    connections_max: Count = 16_384
-    connection_idle_s: Seconds = 120
-    frame_size_max_bytes: Bytes = 16_777_216
-    in_flight_max_bytes: Bytes = 33_554_432
-    in_flight_total_max_bytes: Bytes = 268_435_456
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,28 +8,22 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
 from escrowmq.errors import ConfigError
-
-Port: TypeAlias = Annotated[int, Meta(ge=0, le=65_535)]
-Count: TypeAlias = Annotated[int, Meta(ge=1)]
-Milliseconds: TypeAlias = Annotated[int, Meta(ge=1)]
-Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
+from escrowmq.server_config import LimitsConfig, Milliseconds, Port
 
 
-class NameServerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NameServerConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[namesrv]`."""
 
     host: str = "127.0.0.1"
     port: Port = 9_876
     data: str = ""
-    connections_max: Count = 16_384
-    connection_idle_s: Annotated[int, Meta(ge=1)] = 120
     broker_timeout_ms: Milliseconds = 120_000
     first_scan_ms: Milliseconds = 5_000
     scan_interval_ms: Milliseconds = 10_000
@@ -40,7 +34,7 @@ class NameServerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     shows_acting_masters: bool = False
     deletes_missing_topics: bool = False
     waits_for_brokers: bool = False
-    wait_for_brokers_s: Seconds = 45
+    wait_for_brokers_s: Annotated[int, Meta(ge=0)] = 45
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

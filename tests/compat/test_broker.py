@@ -2,9 +2,12 @@
 
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from tests.compat.name_server_process import NameServerProcess, await_value
 from tests.golden.recordings import messages, unpack_store
 from tests.unit.broker.desk import heartbeat
 from tests.unit.namesrv.desk import fastjson_value
+from tests.unit.server.peer import Peer
 
 from escrowmq import Frame, decode_records
 from escrowmq.protocol.request_codes import RequestCode
@@ -203,6 +207,7 @@ def test_a_broker_unregisters_when_it_stops_and_does_without_a_name_server_that_
         with Client(broker.broker) as producer:
             send(producer, "payments", b"first")
         await_value(lambda: brokers(client), ["broker-a", "broker-b"])
+        await_value(lambda: broker.log.count("name server not reached"), 1)
         assert broker.stop() == 0
         assert brokers(client) == ["broker-a"]
 
@@ -269,9 +274,29 @@ def test_a_name_as_long_as_a_frame_costs_only_its_sender(server: ServerProcess) 
         ("--set=broker.prot=1", "there is no setting broker.prot; the nearest is broker.port"),
         ("--set=broker.host=0.0.0.0", "set broker.advertise too"),
         ("--config=/nowhere/broker.conf", "can't be read"),
+        ("--namesrv=foo", "the name server 'foo' is not HOST:PORT"),
+        ("--namesrv=127.0.0.1:9876;foo:70000", "the name server 'foo:70000' is not HOST:PORT"),
+        ("--set=nonsense", "'nonsense' is not KEY=VALUE"),
     ],
 )
 def test_what_can_not_be_run_is_refused_in_words(tmp_path: Path, option: str, words: str) -> None:
     with ServerProcess("broker", tmp_path / "b", "--port=0", option) as broker:
-        assert broker.process.wait(20) == 1
+        assert broker.process.wait(20) > 0
         assert words in broker.log
+    assert not (tmp_path / "b").exists()
+
+
+def test_what_native_threads_log_stands_in_the_log_at_its_level(tmp_path: Path) -> None:
+    """At the level info a connection that sends no frames is mentioned, at the level warning it is not."""
+    for level, count in (("info", 1), ("warning", 0)):
+        with ServerProcess("up", tmp_path / level, *ANY_PORTS, f"--log-level={level}") as server:
+            with Peer(server.broker) as peer:
+                peer.socket.sendall(b"\x7f\xff\xff\xff")
+                assert peer.is_closed()
+            assert server.stop() == 0
+            assert server.log.count("closing a connection that sends no frames") == count
+
+
+def test_it_says_its_version() -> None:
+    done = subprocess.run([sys.executable, "-m", "escrowmq", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"escrowmq, version {metadata.version('escrowmq')}\n"

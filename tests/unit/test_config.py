@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from escrowmq import Limits
 from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
 from escrowmq.config import (
     APACHE_NAMES,
@@ -18,6 +19,7 @@ from escrowmq.config import (
     with_setting,
 )
 from escrowmq.errors import ConfigError
+from escrowmq.server_config import LimitsConfig, own_settings
 
 SHIPPED = Path(__file__).parents[2] / "escrowmq.toml"
 
@@ -26,7 +28,7 @@ def test_the_shipped_file_has_every_setting_with_its_default() -> None:
     assert load_config(SHIPPED) == Config()
     keys = re.findall(r"^(\w+) =", SHIPPED.read_text(encoding="utf-8"), flags=re.MULTILINE)
     tables = (NameServerConfig, BrokerConfig, StoreConfig)
-    assert keys == [name for table in tables for name in table.__struct_fields__]
+    assert sorted(keys) == sorted(name for table in tables for name in table.__struct_fields__)
 
 
 def test_every_setting_of_the_shipped_file_is_explained() -> None:
@@ -115,6 +117,11 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
         load_config(path)
     with pytest.raises(ConfigError, match="No such file"):
         load_config(tmp_path / "nowhere.toml")
+
+
+def test_the_limits_of_a_server_are_settings_with_the_same_names_and_defaults() -> None:
+    assert Limits(**own_settings(BrokerConfig(), LimitsConfig)) == Limits()
+    assert Limits(**own_settings(NameServerConfig(connections_max=7), LimitsConfig)) == Limits(connections_max=7)
 
 
 def test_settings_do_not_change() -> None:

@@ -13,6 +13,8 @@ from escrowmq.errors import ConfigError
 VIP_PORT_DISTANCE: Final = 2
 """Clients of RocketMQ may send to the listen port less two, where nothing but sends used to go."""
 
+PORT_MAX: Final = 65_535
+
 _EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - only compared with
 _ATTEMPTS_MAX: Final = 20
 
@@ -46,6 +48,17 @@ def choose(config: BrokerConfig) -> Place:
     return Place(listen, host, join(host, port), join(host, port + 1))
 
 
+def name_servers(config: BrokerConfig) -> list[str]:
+    """Where the name servers are that a broker of that configuration registers with.
+
+    Raises:
+        ConfigError: One of them is not HOST:PORT.
+    """
+    for address in config.name_servers:
+        _split(address)
+    return config.name_servers
+
+
 def join(host: str, port: int) -> str:
     """A host and a port as one text."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -61,7 +74,6 @@ class Resolver:
         """The address with its name looked up, where it has one; None while that takes time.
 
         Raises:
-            ValueError: It has no port.
             OSError: The name is not known. Who asks again has it looked up again.
         """
         host, port = _split(address)
@@ -89,9 +101,11 @@ class Resolver:
 
 
 def _split(address: str) -> tuple[str, int]:
-    host, separator, port = address.rpartition(":")
-    if not separator or not port.isdigit():
-        raise ValueError(f"{address!r} is not HOST:PORT")
+    host, _, port = address.rpartition(":")
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    is_port = port.isascii() and port.isdigit() and 0 < int(port) <= PORT_MAX
+    if not host.strip("[]") or not is_port or (":" in host and not is_bracketed):
+        raise ConfigError(f"the name server {address!r} is not HOST:PORT", key="broker.name_servers")
     return host, int(port)
 
 

@@ -29,10 +29,11 @@ from escrowmq.broker.registration import Identity, Registration
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
-from escrowmq.broker_config import BrokerConfig, StoreConfig
+from escrowmq.broker_config import BrokerConfig, FastLaneConfig, StoreConfig
 from escrowmq.errors import BadFrame, ServerClosed
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.server_config import LimitsConfig, own_settings
 
 BATCH_COUNT_MAX: Final = 256
 CLIENT_SCAN_MS: Final = 10_000
@@ -79,7 +80,7 @@ class Broker:
         self._while_stopping = while_stopping
         clock = clock or _core.Clock()
         self._now_ms = clock.monotonic_ms
-        place = addresses.choose(config)
+        place, name_servers = addresses.choose(config), addresses.name_servers(config)
         topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=clock.wall_ms)
         self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=clock.wall_ms)
         groups = SubscriptionGroups(
@@ -121,7 +122,7 @@ class Broker:
                 address=place.advertised,
                 ha_address=place.ha,
             ),
-            config.name_servers,
+            name_servers,
             topics,
             self._server,
             resolve=addresses.Resolver(),
@@ -195,7 +196,9 @@ class Broker:
             self._process(requests)
             requests = []
             if isinstance(event, _core.Response):
-                self._registration.answered(event.connection, event.opaque, event.code, event.remark, event.body)
+                self._registration.answered(
+                    event.connection, event.opaque, event.code, event.remark, event.body, now_ms=self._now_ms()
+                )
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
                 self._context.groups_to_tell.update(self._context.clients.close(event.connection))
@@ -285,19 +288,8 @@ def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConf
         region_id=config.region,
         broker_address=place.host,
         broker_permission=config.permission,
-        is_trace_on=config.asks_for_traces,
-        is_long_polling=config.has_long_polling,
-        short_polling_s=config.short_polling_ms / 1_000,
-        parked_pulls_max=config.parked_pulls_max,
-        pull_count_max=config.pull_count_max,
-        pull_size_max_bytes=config.pull_size_max_bytes,
-        hot_window_bytes=config.hot_window_bytes,
-        flush_timeout_s=config.flush_timeout_ms / 1_000,
-        frame_size_max_bytes=config.frame_size_max_bytes,
-        connections_max=config.connections_max,
-        in_flight_max_bytes=config.in_flight_max_bytes,
-        in_flight_total_max_bytes=config.in_flight_total_max_bytes,
-        idle_timeout_s=config.connection_idle_s,
+        **own_settings(config, FastLaneConfig),
+        limits=_core.Limits(**own_settings(config, LimitsConfig)),
     )
 
 

@@ -27,6 +27,8 @@ from escrowmq.protocol.response_codes import ResponseCode
 INTERVAL_MS: Final = 30_000
 PAUSE_MS: Final = 1_000
 """Between two attempts to reach a name server that is not there."""
+COMPLAINT_INTERVAL_MS: Final = 60_000
+"""Between two lines in the log that say that it is not there."""
 LOOK_UP_PAUSE_MS: Final = 20
 """Between two looks whether its name has been looked up."""
 
@@ -61,6 +63,9 @@ class _NameServer(Struct):
     is_registered: bool = False
     retry_at_ms: int = 0
     register_at_ms: int = 0
+    # Since when it does not answer; None while it does.
+    missing_since_ms: int | None = None
+    complain_at_ms: int = 0
 
 
 class Registration:
@@ -119,13 +124,14 @@ class Registration:
         server = self._find(connection)
         if server is None:
             return
-        if server.is_registered or server.is_open:
-            _log.warning("name server lost", name_server=server.address, reason=reason)
+        _miss(server, reason, now_ms=now_ms)
         server.connection, server.is_open, server.is_registered = None, False, False
         server.retry_at_ms = now_ms + PAUSE_MS
         self._forget_waiting(server)
 
-    def answered(self, connection: int, opaque: int, code: int, remark: str | None, body: bytes | memoryview) -> None:
+    def answered(
+        self, connection: int, opaque: int, code: int, remark: str | None, body: bytes | memoryview, *, now_ms: int
+    ) -> None:
         """A name server has answered."""
         server = self._waiting.pop((connection, opaque), None)
         if server is None:
@@ -133,9 +139,12 @@ class Registration:
         if code != ResponseCode.SUCCESS:
             _log.warning("registration refused", name_server=server.address, code=code, remark=remark)
             return
-        if not server.is_registered:
+        if server.missing_since_ms is not None:
+            missing_s = (now_ms - server.missing_since_ms) // 1_000
+            _log.info("name server is back", name_server=server.address, missing_s=missing_s)
+        elif not server.is_registered:
             _log.info("registered", name_server=server.address)
-        server.is_registered = True
+        server.is_registered, server.missing_since_ms, server.complain_at_ms = True, None, 0
         self._take_order(server, body)
 
     def tell_changes(self, topics: Iterable[TopicConfig]) -> None:
@@ -167,12 +176,13 @@ class Registration:
             else:
                 server.connection = self._peers.connect(address)
         except (ValueError, OSError) as error:
-            _log.warning("name server not found", name_server=server.address, reason=str(error))
+            _miss(server, str(error), now_ms=now_ms)
 
     def _register(self, server: _NameServer, topics: Mapping[str, TopicConfig], *, now_ms: int) -> None:
         server.register_at_ms = now_ms + self._interval_ms
         # A name server that has not answered for a whole interval never will: nobody waits for it any more.
-        self._forget_waiting(server)
+        if self._forget_waiting(server):
+            _miss(server, "it does not answer", now_ms=now_ms)
         self._send(server, topics)
 
     def _send(self, server: _NameServer, topics: Mapping[str, TopicConfig]) -> None:
@@ -192,8 +202,11 @@ class Registration:
         )
         self._waiting[server.connection, opaque] = server
 
-    def _forget_waiting(self, server: _NameServer) -> None:
+    def _forget_waiting(self, server: _NameServer) -> bool:
+        """Whether there was anything to forget."""
+        before = len(self._waiting)
         self._waiting = {key: waited for key, waited in self._waiting.items() if waited is not server}
+        return len(self._waiting) < before
 
     def _take_order(self, server: _NameServer, body: bytes | memoryview) -> None:
         """The answer lists the topics that are ordered across brokers, where the name server has any."""
@@ -206,6 +219,16 @@ class Registration:
 
     def _find(self, connection: int) -> _NameServer | None:
         return next((server for server in self._name_servers if server.connection == connection), None)
+
+
+def _miss(server: _NameServer, reason: str, *, now_ms: int) -> None:
+    """Says that a name server is not there: at once, and then now and again for as long as that lasts."""
+    if server.missing_since_ms is None:
+        server.missing_since_ms = now_ms
+    if now_ms >= server.complain_at_ms:
+        server.complain_at_ms = now_ms + COMPLAINT_INTERVAL_MS
+        missing_s = (now_ms - server.missing_since_ms) // 1_000
+        _log.warning("name server not reached", name_server=server.address, reason=reason, missing_s=missing_s)
 
 
 def _due_ms(server: _NameServer) -> float:

@@ -8,6 +8,7 @@ from escrowmq.cli.up import up
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="escrowmq")
 def main() -> None:
     """Holds a message in escrow until your database decides."""
 

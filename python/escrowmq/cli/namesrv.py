@@ -4,31 +4,20 @@ from pathlib import Path
 
 import click
 
-from escrowmq.cli.serving import serve
+from escrowmq.cli.options import HOST_HELP, log_options, refusing_in_words
+from escrowmq.cli.serving import Served, serve
 from escrowmq.config import Config, NameServerConfig, default_data_folder, load_config, with_settings
-from escrowmq.errors import EscrowError
-from escrowmq.telemetry.logging import LogForm, configure_logging
 
 
 @click.command()
 @click.option("--port", type=int, help="Port to listen on; 0 means any that is free. Default: 9876.")
-@click.option("--host", help="Address to listen on. Default: 127.0.0.1, so only this machine is served.")
+@click.option("--host", help=HOST_HELP)
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the key-value configuration.")
 @click.option("--config", "config_path", type=click.Path(path_type=Path), help="escrowmq.toml, or RocketMQ's .conf.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info")
-@click.option("--log-form", type=click.Choice(["text", "json"]), default="text")
-def namesrv(
-    *,
-    port: int | None,
-    host: str | None,
-    data: Path | None,
-    config_path: Path | None,
-    log_level: str,
-    log_form: LogForm,
-) -> None:
+@log_options("info")
+def namesrv(*, port: int | None, host: str | None, data: Path | None, config_path: Path | None, logs: Served) -> None:
     """Runs a name server: brokers register with it, and clients ask it where topics are."""
-    configure_logging(level=log_level, form=log_form)
-    try:
+    with refusing_in_words():
         config = _settings(port, host, data, config_path)
         folder = Path(config.data) if config.data else default_data_folder(f"namesrv-{config.port}")
         # Imported when needed: a wrong option is refused without loading a server.
@@ -36,9 +25,7 @@ def namesrv(
 
         with NameServer(config, data=folder) as server:
             click.echo(f"name server at {', '.join(server.addresses)}, data in {folder}")
-            serve([server])
-    except EscrowError as error:
-        raise click.ClickException(str(error)) from error
+            serve([server, logs])
 
 
 def _settings(port: int | None, host: str | None, data: Path | None, config_path: Path | None) -> NameServerConfig:

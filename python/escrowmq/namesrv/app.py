@@ -22,11 +22,12 @@ from escrowmq.namesrv.liveness import Liveness
 from escrowmq.namesrv.registration import LiveBroker
 from escrowmq.namesrv.route_table import RouteTable
 from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.server_config import LimitsConfig, own_settings
 
 KV_FILE_NAME = "kvConfig.json"
 BATCH_COUNT_MAX = 256
 
-Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed
+Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
 
 _log = structlog.get_logger()
 
@@ -54,9 +55,7 @@ class NameServer:
         )
         # The last thing: whoever connects finds everything in place.
         self._server = _core.Server.start(
-            [_listen_address(config.host, config.port)],
-            connections_max=config.connections_max,
-            idle_timeout_s=config.connection_idle_s,
+            [_listen_address(config.host, config.port)], limits=_core.Limits(**own_settings(config, LimitsConfig))
         )
 
     @property

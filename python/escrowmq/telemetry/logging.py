@@ -7,9 +7,10 @@ from typing import Literal
 import structlog
 
 LogForm = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
-def configure_logging(*, level: str = "info", form: LogForm = "text") -> None:
+def configure_logging(*, level: LogLevel = "info", form: LogForm = "text") -> None:
     """Sets up logging for this process; called once, by the command."""
     renderer: structlog.typing.Processor
     if form == "json":

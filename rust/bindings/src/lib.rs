@@ -12,7 +12,9 @@ mod error;
 mod fast_entries;
 mod floor;
 mod frame;
+mod limits;
 mod message;
+mod native_log;
 mod owner;
 mod queue_iterator;
 mod receipt;
@@ -41,7 +43,11 @@ mod _core {
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]
+    use crate::limits::Limits;
+    #[pymodule_export]
     use crate::message::Message;
+    #[pymodule_export]
+    use crate::native_log::NativeLog;
     #[pymodule_export]
     use crate::queue_iterator::QueueIterator;
     #[pymodule_export]

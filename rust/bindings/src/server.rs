@@ -15,6 +15,7 @@ use pyo3::types::{PyMapping, PyTuple};
 
 use crate::answer::{Answer, content};
 use crate::error::{server_closed, server_error};
+use crate::limits::Limits;
 use crate::message::parse_host;
 use crate::owner::Owned;
 use crate::server_event::{Request, into_object};
@@ -27,7 +28,7 @@ struct Running {
 }
 
 /// Listens, cuts frames and sends answers on a thread of its own.
-#[pyclass(frozen, module = "escrowmq._core")]
+#[pyclass(frozen, subclass, module = "escrowmq._core")]
 pub struct Server {
     running: Owned<Running>,
 }
@@ -35,57 +36,19 @@ pub struct Server {
 #[pymethods]
 impl Server {
     #[staticmethod]
-    #[pyo3(signature = (
-        listen, *, frame_size_max_bytes = 16_777_216, connections_max = 16_384, in_flight_max_bytes = 33_554_432,
-        in_flight_total_max_bytes = 268_435_456, idle_timeout_s = 120.0, frame_timeout_s = 30.0, stall_timeout_s = 10.0,
-        connect_timeout_s = 3.0, requests_max = 10_000, requests_max_bytes = 67_108_864, one_way_max = 10_000,
-        one_way_max_bytes = 67_108_864,
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "in Python all but one are keywords with defaults")]
-    fn start(
-        py: Python<'_>,
-        listen: Vec<String>,
-        frame_size_max_bytes: usize,
-        connections_max: usize,
-        in_flight_max_bytes: usize,
-        in_flight_total_max_bytes: usize,
-        idle_timeout_s: f64,
-        frame_timeout_s: f64,
-        stall_timeout_s: f64,
-        connect_timeout_s: f64,
-        requests_max: usize,
-        requests_max_bytes: usize,
-        one_way_max: usize,
-        one_way_max_bytes: usize,
-    ) -> PyResult<Self> {
-        let options = Options {
-            listen: listen.iter().map(|address| parse_host(address)).collect::<PyResult<_>>()?,
-            frame_size_max_bytes,
-            connections_max,
-            in_flight_max_bytes,
-            in_flight_total_max_bytes,
-            idle_timeout: duration("idle_timeout_s", idle_timeout_s)?,
-            frame_timeout: duration("frame_timeout_s", frame_timeout_s)?,
-            stall_timeout: duration("stall_timeout_s", stall_timeout_s)?,
-            connect_timeout: duration("connect_timeout_s", connect_timeout_s)?,
-        };
-        let limits = LaneLimits {
-            requests_max,
-            requests_max_bytes,
-            one_way_max,
-            one_way_max_bytes,
-            ..LaneLimits::default()
-        };
-        py.detach(|| Self::with_handler(options, limits, |lane, _| lane)).map_err(server_error)
+    #[pyo3(signature = (listen, *, limits = None))]
+    fn start(py: Python<'_>, listen: Vec<String>, limits: Option<Py<Limits>>) -> PyResult<Self> {
+        let (options, lane) = settings(&listen, limits.as_ref())?;
+        py.detach(|| Self::with_handler(options, lane, |lane, _| lane)).map_err(server_error)
     }
 
     #[getter]
-    pub fn addresses(&self) -> PyResult<Vec<String>> {
+    fn addresses(&self) -> PyResult<Vec<String>> {
         Ok(self.get()?.server.addresses().iter().map(SocketAddr::to_string).collect())
     }
 
     #[pyo3(signature = (*, count_max = 256, timeout_s = None))]
-    pub fn next_batch(
+    fn next_batch(
         &self,
         py: Python<'_>,
         count_max: usize,
@@ -114,7 +77,7 @@ impl Server {
         }
     }
 
-    pub fn fileno(&self) -> PyResult<RawFd> {
+    fn fileno(&self) -> PyResult<RawFd> {
         Ok(self.get()?.end.event_fd().as_raw_fd())
     }
 
@@ -128,7 +91,7 @@ impl Server {
         header_kind = "json", language = "JAVA", version = 513,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
-    pub fn send(
+    fn send(
         &self,
         connection: u64,
         code: i32,
@@ -156,19 +119,19 @@ impl Server {
         self.get()?.end.send(ConnectionId(connection), &request, opaque).map_err(server_error)
     }
 
-    pub fn connect(&self, address: &str) -> PyResult<u64> {
+    fn connect(&self, address: &str) -> PyResult<u64> {
         let address = parse_host(address)?;
         let connection = self.get()?.remote.connect(address);
         Ok(connection.map_err(|error| server_error(error.into()))?.0)
     }
 
-    pub fn close_connection(&self, connection: u64) -> PyResult<()> {
+    fn close_connection(&self, connection: u64) -> PyResult<()> {
         // On a server that is closed, every connection is.
         let _ = self.get()?.remote.submit([Command::Close { connection: ConnectionId(connection) }]);
         Ok(())
     }
 
-    pub fn statistics(&self) -> PyResult<ServerStatistics> {
+    fn statistics(&self) -> PyResult<ServerStatistics> {
         let running = self.get()?;
         let (net, lane) = (running.server.statistics(), running.end.statistics());
         Ok(ServerStatistics {
@@ -198,12 +161,14 @@ impl Server {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close(py, 3.0)
+    fn __exit__(slf: &Bound<'_, Self>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        // By name: a kind of server may have more to do when it closes.
+        slf.call_method0("close")?;
+        Ok(())
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("Server({})", self.addresses()?.join(", ")))
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("{}({})", slf.get_type().name()?, slf.get().addresses()?.join(", ")))
     }
 }
 
@@ -221,6 +186,11 @@ impl Server {
     /// Python's end of the lane, for a server that answers in another way.
     pub fn end(&self) -> PyResult<&LaneEnd> {
         Ok(&self.get()?.end)
+    }
+
+    /// Refuses a process that was forked off.
+    pub fn check_mine(&self) -> PyResult<()> {
+        self.get().map(|_| ())
     }
 
     fn get(&self) -> PyResult<&Running> {
@@ -265,6 +235,14 @@ impl ServerStatistics {
     fn __repr__(&self) -> String {
         format!("{self:?}")
     }
+}
+
+/// The addresses to listen on with the limits, and those of the lane; without any, the defaults.
+pub fn settings(listen: &[String], limits: Option<&Py<Limits>>) -> PyResult<(Options, LaneLimits)> {
+    let listen = listen.iter().map(|address| parse_host(address)).collect::<PyResult<_>>()?;
+    let defaults = Limits::default();
+    let limits = limits.map_or(&defaults, Py::get);
+    Ok((limits.listening(listen), limits.lane))
 }
 
 pub fn duration(name: &str, seconds: f64) -> PyResult<Duration> {

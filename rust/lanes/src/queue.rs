@@ -15,7 +15,7 @@ use crate::error::LaneError;
 use crate::event::Event;
 
 /// How much may wait for Python.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneLimits {
     /// Most requests that want an answer; a quarter of them, but at least 16, for one connection.
     pub requests_max: usize,

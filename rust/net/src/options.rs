@@ -8,7 +8,7 @@ use escrowmq_wire::FRAME_SIZE_MAX_DEFAULT;
 use crate::error::NetError;
 
 /// Where to listen, and what peers may cost.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Addresses to listen on; port 0 means any that is free. `[::]` is IPv6 alone.
     pub listen: Vec<SocketAddr>,

@@ -61,5 +61,17 @@ def test_names_are_looked_up_and_numbers_are_not(monkeypatch: pytest.MonkeyPatch
         resolved(resolver, "nowhere:9876")
     assert resolved(resolver, "somewhere:9876") == "192.0.2.7:9876"
     assert asked == ["somewhere", "nowhere", "somewhere"]
-    with pytest.raises(ValueError, match="is not HOST:PORT"):
-        resolver("somewhere")
+
+
+def test_name_servers_are_hosts_with_ports() -> None:
+    fine = ["127.0.0.1:9876", "[::1]:9876", "namesrv.example.org:1"]
+    assert addresses.name_servers(BrokerConfig(name_servers=fine)) == fine
+
+
+@pytest.mark.parametrize(
+    "address", ["foo", "foo:", ":9876", "[]:9876", "foo:bar", "foo:0", "foo:65536", "foo:²", "::1:9876"]
+)
+def test_a_name_server_without_host_or_port_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        addresses.name_servers(BrokerConfig(name_servers=["127.0.0.1:9876", address]))
+    assert str(refused.value) == f"the name server {address!r} is not HOST:PORT"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from structlog.testing import capture_logs
 from tests.unit.broker.desk import Desk
 
 from escrowmq.broker.registration import INTERVAL_MS, LOOK_UP_PAUSE_MS, PAUSE_MS, Identity, Registration
@@ -82,7 +83,7 @@ def test_every_name_server_is_told_everything_when_it_is_reached() -> None:
     sent: Any = json.loads(body)
     assert sent["filterServerList"] == []
     assert network.topics() == set(desk.context.topics.table)
-    registration.answered(2, 1, 0, None, b"")
+    registration.answered(2, 1, 0, None, b"", now_ms=0)
     assert registration.registered_at == ["127.0.0.1:9877"]
 
 
@@ -100,7 +101,7 @@ def test_it_registers_again_at_intervals() -> None:
 def test_a_name_server_that_goes_is_looked_for_until_it_is_back() -> None:
     registration, network, _ = begin("127.0.0.1:9876")
     registration.opened(1, now_ms=0)
-    registration.answered(1, 1, 0, None, b"")
+    registration.answered(1, 1, 0, None, b"", now_ms=0)
     registration.closed(1, "peer", now_ms=10)
     assert registration.registered_at == []
     registration.tick(now_ms=10 + PAUSE_MS - 1)
@@ -109,8 +110,39 @@ def test_a_name_server_that_goes_is_looked_for_until_it_is_back() -> None:
     registration.closed(2, "connect_failed", now_ms=2_000)
     registration.tick(now_ms=3_000)
     registration.opened(3, now_ms=3_001)
-    registration.answered(3, 2, 0, None, b"")
+    registration.answered(3, 2, 0, None, b"", now_ms=0)
     assert registration.registered_at == ["127.0.0.1:9876"]
+
+
+def test_a_name_server_that_is_not_there_is_mentioned_at_once_then_at_intervals_and_when_it_is_back() -> None:
+    """One that accepts and closes again is not back: only who answers is."""
+    with capture_logs() as logs:
+        registration, network, _ = begin("127.0.0.1:9876")
+        for second in range(121):
+            connection = len(network.connected)
+            if second % 2:
+                registration.opened(connection, now_ms=1_000 * second)
+            registration.closed(connection, "connect_failed", now_ms=1_000 * second)
+            registration.tick(now_ms=1_000 * second + PAUSE_MS)
+        registration.opened(len(network.connected), now_ms=122_000)
+        registration.answered(len(network.connected), len(network.sent), 0, None, b"", now_ms=122_500)
+        registration.closed(len(network.connected), "peer", now_ms=130_000)
+    assert [(log["event"], log["missing_s"]) for log in logs] == [
+        ("name server not reached", 0),
+        ("name server not reached", 60),
+        ("name server not reached", 120),
+        ("name server is back", 122),
+        ("name server not reached", 0),
+    ]
+    assert {log["name_server"] for log in logs} == {"127.0.0.1:9876"}
+
+
+def test_a_name_server_that_does_not_answer_is_mentioned() -> None:
+    registration, _, _ = begin("127.0.0.1:9876")
+    registration.opened(1, now_ms=0)
+    with capture_logs() as logs:
+        registration.tick(now_ms=INTERVAL_MS)
+    assert [(log["event"], log["reason"]) for log in logs] == [("name server not reached", "it does not answer")]
 
 
 def test_a_name_that_is_not_known_is_tried_again() -> None:
@@ -128,7 +160,7 @@ def test_a_name_that_takes_long_to_look_up_holds_up_nobody() -> None:
 def test_a_changed_topic_is_told_at_once_to_who_is_there() -> None:
     registration, network, desk = begin("127.0.0.1:9876", "127.0.0.1:9877")
     registration.opened(1, now_ms=0)
-    registration.answered(1, 1, 0, None, b"")
+    registration.answered(1, 1, 0, None, b"", now_ms=0)
     desk.context.topics.update([TopicConfig("orders")])
     registration.tell_changes(desk.context.topics.take_changed())
     assert network.topics() == {"orders"}
@@ -145,17 +177,17 @@ def test_topics_that_a_name_server_calls_ordered_are_marked() -> None:
     registration, _, desk = begin("127.0.0.1:9876")
     desk.context.topics.update([TopicConfig("orders")])
     registration.opened(1, now_ms=0)
-    registration.answered(1, 1, 0, None, encode_kv_table({"orders": "broker-a:4", "unknown": "x"}))
+    registration.answered(1, 1, 0, None, encode_kv_table({"orders": "broker-a:4", "unknown": "x"}), now_ms=0)
     topic = desk.context.topics.find("orders")
     assert topic is not None
     assert topic.is_ordered
-    registration.answered(1, 1, 0, None, b"nonsense")
+    registration.answered(1, 1, 0, None, b"nonsense", now_ms=0)
 
 
 def test_a_refused_registration_is_tried_again_later() -> None:
     registration, network, _ = begin("127.0.0.1:9876")
     registration.opened(1, now_ms=0)
-    registration.answered(1, 1, 1, "no", b"")
+    registration.answered(1, 1, 1, "no", b"", now_ms=0)
     assert registration.registered_at == []
     registration.tick(now_ms=INTERVAL_MS)
     assert len(network.sent) == 2
@@ -167,5 +199,5 @@ def test_it_unregisters_where_it_is_connected() -> None:
     registration.unregister()
     assert network.sent[-1][:2] == (1, RequestCode.UNREGISTER_BROKER)
     assert registration.waiting() == {(1, 2)}
-    registration.answered(1, 2, 0, None, b"")
+    registration.answered(1, 2, 0, None, b"", now_ms=0)
     assert registration.waiting() == frozenset()

@@ -334,7 +334,7 @@ def test_answers_to_what_python_appends_go_out_when_it_can_be_read(tmp_path: Pat
 def test_an_answer_whose_flush_takes_too_long_says_so(tmp_path: Path) -> None:
     with (
         Store.open(tmp_path, **STORE) as store,
-        BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c", flush_timeout_s=0.02) as server,
+        BrokerServer.start(store, [LOOPBACK], broker_name="a", cluster_name="c", flush_timeout_ms=20) as server,
         connected(server) as peer,
     ):
         peer.send(Frame(APPENDED, opaque=1), Frame(APPENDED, opaque=2))
@@ -364,7 +364,7 @@ def test_of_answers_that_do_not_fit_none_is_sent(tmp_path: Path) -> None:
 
 
 def test_a_server_that_closes_sends_what_waits_for_the_disk(tmp_path: Path) -> None:
-    with started(tmp_path, flush_timeout_s=0.05) as server, connected(server) as peer:
+    with started(tmp_path, flush_timeout_ms=50) as server, connected(server) as peer:
         peer.send(Frame(APPENDED, opaque=1))
         server.answer([(fetch_request(server), Answer(0, after=1 << 40))])
         server.close()

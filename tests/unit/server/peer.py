@@ -9,6 +9,7 @@ from escrowmq import (
     ConnectionClosed,
     ConnectionOpened,
     Frame,
+    LogVisible,
     Request,
     Response,
     Server,
@@ -16,7 +17,7 @@ from escrowmq import (
     encode_frames,
 )
 
-Event = Request | Response | ConnectionOpened | ConnectionClosed
+Event = Request | Response | ConnectionOpened | ConnectionClosed | LogVisible
 
 # No test waits this long unless it fails.
 PATIENCE_S = 20.0

@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from tests.unit.server.peer import PATIENCE_S, Peer, echo, fetch, fetch_requests
 
-from escrowmq import Answer, ConnectionClosed, ConnectionOpened, Frame, Request, Response, Server, errors
+from escrowmq import Answer, ConnectionClosed, ConnectionOpened, Frame, Limits, Request, Response, Server, errors
 
 LOOPBACK = "127.0.0.1:0"
 SYSTEM_BUSY = 2
@@ -69,7 +69,7 @@ def test_bodies_of_any_size_come_and_go_unchanged(server: Server, peer: Peer) ->
 def test_thousands_of_requests_are_fetched_and_answered_in_batches() -> None:
     count = 5_000
     # One connection may fill a quarter of the queue.
-    with Server.start([LOOPBACK], requests_max=4 * count) as server, Peer(server.addresses[0]) as peer:
+    with Server.start([LOOPBACK], limits=Limits(requests_max=4 * count)) as server, Peer(server.addresses[0]) as peer:
         sender = threading.Thread(target=peer.send, args=[Frame(1, opaque=number) for number in range(count)])
         sender.start()
         answered = 0
@@ -110,7 +110,7 @@ def test_a_one_way_request_gets_no_answer(server: Server, peer: Peer) -> None:
 
 
 def test_a_full_queue_answers_system_busy() -> None:
-    with Server.start([LOOPBACK], requests_max=2) as server, Peer(server.addresses[0]) as peer:
+    with Server.start([LOOPBACK], limits=Limits(requests_max=2)) as server, Peer(server.addresses[0]) as peer:
         peer.send(*[Frame(1, opaque=number, header_kind="binary") for number in range(5)])
         refused = peer.receive(3)
         assert [(frame.opaque, frame.code, frame.flag) for frame in refused] == [
@@ -124,7 +124,7 @@ def test_a_full_queue_answers_system_busy() -> None:
 
 
 def test_too_many_one_way_requests_wait_in_their_sockets_and_none_is_lost() -> None:
-    with Server.start([LOOPBACK], one_way_max=4) as server, Peer(server.addresses[0]) as peer:
+    with Server.start([LOOPBACK], limits=Limits(one_way_max=4)) as server, Peer(server.addresses[0]) as peer:
         peer.send(*[Frame(1, opaque=number, flag=2) for number in range(1_000)], Frame(2, opaque=1_000))
         assert [request.opaque for request in fetch_requests(server, 1_001)] == list(range(1_001))
         assert server.statistics().requests_refused == 0
@@ -286,13 +286,13 @@ def test_what_is_no_address_is_a_value_error(server: Server, address: str) -> No
 
 def test_limits_that_contradict_each_other_are_a_value_error() -> None:
     with pytest.raises(ValueError, match="in_flight_max_bytes is 10, but frame_size_max_bytes alone is 16777216"):
-        Server.start([LOOPBACK], in_flight_max_bytes=10)
-    with pytest.raises(ValueError, match="idle_timeout_s -1"):
-        Server.start([LOOPBACK], idle_timeout_s=-1.0)
+        Server.start([LOOPBACK], limits=Limits(in_flight_max_bytes=10))
+    with pytest.raises(ValueError, match="connection_idle_s -1"):
+        Limits(connection_idle_s=-1.0)
 
 
 def test_a_silent_connection_is_closed_as_idle() -> None:
-    with Server.start([LOOPBACK], idle_timeout_s=0.05) as server, Peer(server.addresses[0]) as peer:
+    with Server.start([LOOPBACK], limits=Limits(connection_idle_s=0.05)) as server, Peer(server.addresses[0]) as peer:
         assert peer.is_closed()
         closed = fetch(server, 2)[1]
         assert isinstance(closed, ConnectionClosed)
