@@ -132,6 +132,7 @@ def test_too_many_one_way_requests_wait_in_their_sockets_and_none_is_lost() -> N
 
 def test_a_request_of_ours_is_answered_by_the_peer(server: Server, peer: Peer) -> None:
     (opened,) = fetch(server, 1)
+    assert isinstance(opened, ConnectionOpened)
     number = server.send(opened.connection, 39, ext_fields={"offset": "3"}, body=b"half", one_way=False)
     (asked,) = peer.receive()
     assert (asked.code, asked.opaque, asked.flag, bytes(asked.body)) == (39, number, 0, b"half")
