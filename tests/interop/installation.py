@@ -48,6 +48,8 @@ class Installation:
             *SHORT_LIVED,
             *OPENED_INTERNALS,
             f"-Duser.home={home}",
+            f"-Drmq.logback.configurationFile={HERE / 'logback.xml'}",
+            f"-Dinterop.log={home / main.rpartition('.')[2]}.log",
             *(f"-D{definition}" for definition in definitions),
             "-cp",
             f"{self.classes}:{self.jars}/*",

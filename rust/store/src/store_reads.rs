@@ -69,6 +69,11 @@ impl StoreCore {
         self.queues.get(topic, queue_id)
     }
 
+    /// Where a queue will end when all that is written is visible.
+    pub fn written_queue_end(&self, topic: &str, queue_id: u32) -> QueueOffset {
+        self.log.next_queue_offset(topic, queue_id)
+    }
+
     /// The queue offset for a store time; `None` where there is no such queue.
     pub fn offset_by_time(
         &self,

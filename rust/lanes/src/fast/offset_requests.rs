@@ -69,7 +69,9 @@ impl FastLane {
     }
 
     /// Compat: a group that never committed begins with a queue's first message, if that is the first it ever had and
-    /// still in memory. Otherwise it is told nothing, and decides by itself where to begin.
+    /// still in memory. Otherwise it is told nothing, and decides by itself where to begin: mostly at the end, for which
+    /// it asks next. So a first message that waits for its flush counts already; it may be visible by then, and the
+    /// group would begin behind it.
     fn query(&self, group: &str, topic: &str, queue_id: i32, may_be_zero: bool) -> Found {
         if let Some(offset) = self.shared.offsets.get(group, topic, queue_id).filter(|&offset| offset >= 0) {
             return Ok(Some(offset));
@@ -78,12 +80,22 @@ impl FastLane {
         if !may_be_zero {
             return not_found("Not found, do not set to zero, maybe this group boot first");
         }
-        let queue =
-            u32::try_from(queue_id).ok().and_then(|queue_id| self.store.core().queue(topic, queue_id));
-        let first = queue.and_then(|queue| queue.entry(QueueOffset(0)));
-        match first {
-            Some(entry) if entry.log_offset >= self.memory_floor() => Ok(Some(0)),
-            _ => not_found("Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"),
+        if u32::try_from(queue_id).is_ok_and(|queue_id| self.has_first_message(topic, queue_id)) {
+            return Ok(Some(0));
+        }
+        not_found("Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first")
+    }
+
+    /// Whether the first message that a queue ever had is in memory, visible or about to be.
+    fn has_first_message(&self, topic: &str, queue_id: u32) -> bool {
+        let core = self.store.core();
+        // Before the queue is looked at: what becomes visible in between is found in it.
+        let is_written = core.written_queue_end(topic, queue_id) > QueueOffset(0);
+        match core.queue(topic, queue_id).filter(|queue| queue.max_offset() > QueueOffset(0)) {
+            Some(queue) => {
+                queue.entry(QueueOffset(0)).is_some_and(|entry| entry.log_offset >= self.memory_floor())
+            }
+            None => is_written,
         }
     }
 

@@ -325,6 +325,22 @@ fn a_group_that_never_committed_begins_at_0_where_0_is_still_in_memory() {
 }
 
 #[test]
+fn a_new_group_does_not_begin_behind_a_first_message_that_waits_for_its_flush() {
+    let mut rig = Rig::new(FlushMode::Sync);
+    assert_eq!(rig.send("orders", "0", "", b"first"), Verdict::Done);
+    let answer = rig.answer_to(14, &offset_fields("new", "0"), b"");
+    assert_eq!((answer.header.code, answer.field("offset")), (response::SUCCESS, "0"));
+    let answer = rig.answer_to(14, &offset_fields("new", "1"), b"");
+    assert_eq!(answer.header.code, response::QUERY_NOT_FOUND);
+
+    rig.flush();
+    rig.build();
+    assert_eq!(rig.answer().header.code, response::SUCCESS);
+    let answer = rig.answer_to(30, &[("topic", "orders"), ("queueId", "0")], b"");
+    assert_eq!(answer.field("offset"), "1");
+}
+
+#[test]
 fn pulls_are_looked_at_again_when_someone_asks_for_it() {
     let mut rig = Rig::new(ASYNC);
     rig.ask(11, &pull_fields("all", "0", "6"), b"");

@@ -143,6 +143,11 @@ impl CommitLog {
         self.appender.lock().end()
     }
 
+    /// The offset that the next message of a queue gets.
+    pub fn next_queue_offset(&self, topic: &str, queue_id: u32) -> QueueOffset {
+        QueueOffset(self.appender.lock().queue_offsets.next(topic, queue_id))
+    }
+
     /// What was appended since the log was opened.
     pub fn counts(&self) -> AppendCounts {
         self.appender.lock().counts

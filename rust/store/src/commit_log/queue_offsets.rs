@@ -24,6 +24,11 @@ impl QueueOffsets {
         offset
     }
 
+    /// The offset that comes next.
+    pub fn next(&self, topic: &str, queue_id: u32) -> u64 {
+        self.topics.get(topic).and_then(|queues| queues.get(&queue_id)).copied().unwrap_or(0)
+    }
+
     fn slot(&mut self, topic: &str, queue_id: u32) -> &mut u64 {
         if !self.topics.contains_key(topic) {
             self.topics.insert(topic.into(), HashMap::default());
@@ -45,6 +50,10 @@ mod tests {
         assert_eq!(
             [offsets.take("orders", 0), offsets.take("orders", 0), offsets.take("orders", 1)],
             [0, 1, 7]
+        );
+        assert_eq!(
+            [offsets.next("orders", 1), offsets.next("orders", 2), offsets.next("bills", 0)],
+            [8, 0, 0]
         );
     }
 }
