@@ -22,6 +22,7 @@ class Place(Struct, frozen=True):
 
     listen: list[str]
     host: str
+    port: int
     advertised: str
     ha: str
 
@@ -43,7 +44,7 @@ def choose(config: BrokerConfig) -> Place:
     listen = [join(config.host, port)]
     if port > VIP_PORT_DISTANCE:
         listen.append(join(config.host, port - VIP_PORT_DISTANCE))
-    return Place(listen, host, join(host, port), join(host, port + 1))
+    return Place(listen, host, port, join(host, port), join(host, port + 1))
 
 
 def join(host: str, port: int) -> str:
