@@ -476,6 +476,8 @@ class Store:
         """
     def queues(self) -> list[QueueStatus]:
         """All queues."""
+    def queue(self, topic: str, queue_id: int) -> QueueStatus | None:
+        """A queue, where there is one."""
     def record_at(self, log_offset: int) -> Record:
         """The record that begins at a log offset.
 
@@ -491,7 +493,13 @@ class Store:
         begin_ms: int = 0,
         end_ms: int | None = None,
     ) -> list[Record]:
-        """Records of a topic with a key, stored between two times, newest first."""
+        """Records of a topic with a key, stored between two times, newest first.
+
+        A tag is the key `T#` and the tag. Of a key whose hash more than a thousand other keys have, old records may be
+        missing.
+        """
+    def key_index_end(self) -> tuple[int, int] | None:
+        """The log offset and the store time of the last record in the key index."""
     def find_by_unique_id(self, topic: str, unique_id: str) -> Record | None:
         """The record of a topic with the id that its producer gave it."""
     def offset_by_time(
@@ -1239,6 +1247,8 @@ class BrokerServer(Server):
         """The queue offset that a group reads next, where it has committed one."""
     def consumer_offsets(self) -> dict[str, dict[int, int]]:
         """All consumer offsets by `topic@group` and queue."""
+    def pulled_offsets(self) -> dict[str, dict[int, int]]:
+        """How far groups have pulled since the start, by `topic@group` and queue."""
     def consumer_offsets_version(self) -> int:
         """Counts changes of consumer offsets: while it is the same, they are."""
     def load_consumer_offsets(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
@@ -1246,7 +1256,10 @@ class BrokerServer(Server):
     def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Sets what a group reads next, forwards or back."""
     def reset_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Sets what a group reads next, and has its next pull told so; until then its own commits are ignored."""
+        """Sets what a group reads next, and has its pull told so, the one that waits or the next.
+
+        Until then its own commits are ignored.
+        """
     def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
         """Removes the offsets of a group, of a topic, or of a group in a topic; of how many groups and topics.
 

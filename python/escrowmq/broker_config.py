@@ -42,6 +42,7 @@ class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fie
     offsets_interval_ms: Milliseconds = 5_000
     client_timeout_ms: Milliseconds = 120_000
     queue_lease_ms: Milliseconds = 60_000
+    resets_offsets: bool = True
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,12 +64,19 @@ class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reader_grace_ms: Annotated[int, Meta(ge=0)] = 120_000
 
 
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return ";".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class ApacheKey(Struct, frozen=True):
-    """What one of RocketMQ's keys sets: a table, a setting, and how its text becomes a value."""
+    """What one of RocketMQ's keys sets: a table, a setting, how its text becomes a value, and how a value is shown."""
 
     table: Literal["broker", "store"]
     setting: str
     convert: Callable[[str], Any]
+    show: Callable[[Any], str] = _plain
 
 
 def _is_true(text: str) -> bool:
@@ -79,6 +87,10 @@ def _flush(text: str) -> str:
     return {"SYNC_FLUSH": "sync", "ASYNC_FLUSH": "async"}[text]
 
 
+def _flush_name(value: str) -> str:
+    return {"sync": "SYNC_FLUSH", "async": "ASYNC_FLUSH"}[value]
+
+
 def _name_servers(text: str) -> list[str]:
     return [address.strip() for address in text.split(";") if address.strip()]
 
@@ -87,12 +99,24 @@ def _queue_file_entries(text: str) -> int:
     return int(text) // 20
 
 
+def _queue_file_size(entries: int) -> str:
+    return str(entries * 20)
+
+
 def _hours_to_ms(text: str) -> int:
     return int(text) * 3_600_000
 
 
+def _hours(value_ms: int) -> str:
+    return str(value_ms // 3_600_000)
+
+
 def _percent(text: str) -> float:
     return int(text) / 100
+
+
+def _in_percent(ratio: float) -> str:
+    return str(round(ratio * 100))
 
 
 APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
@@ -112,6 +136,7 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "registerNameServerPeriod": ApacheKey("broker", "register_interval_ms", int),
     "flushConsumerOffsetInterval": ApacheKey("broker", "offsets_interval_ms", int),
     "channelExpiredTimeout": ApacheKey("broker", "client_timeout_ms", int),
+    "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
     "traceOn": ApacheKey("broker", "asks_for_traces", _is_true),
     "longPollingEnable": ApacheKey("broker", "has_long_polling", _is_true),
     "shortPollingTimeMills": ApacheKey("broker", "short_polling_ms", int),
@@ -119,15 +144,15 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "maxTransferBytesOnMessageInMemory": ApacheKey("broker", "pull_size_max_bytes", int),
     "syncFlushTimeout": ApacheKey("broker", "flush_timeout_ms", int),
     "serverChannelMaxIdleTimeSeconds": ApacheKey("broker", "connection_idle_s", int),
-    "flushDiskType": ApacheKey("store", "flush", _flush),
+    "flushDiskType": ApacheKey("store", "flush", _flush, _flush_name),
     "mappedFileSizeCommitLog": ApacheKey("store", "segment_size_bytes", int),
-    "mappedFileSizeConsumeQueue": ApacheKey("store", "queue_file_entries", _queue_file_entries),
+    "mappedFileSizeConsumeQueue": ApacheKey("store", "queue_file_entries", _queue_file_entries, _queue_file_size),
     "maxHashSlotNum": ApacheKey("store", "index_slots", int),
     "maxIndexNum": ApacheKey("store", "index_entries", int),
     "maxMessageSize": ApacheKey("store", "body_size_max_bytes", int),
     "enabledAppendPropCRC": ApacheKey("store", "record_crc", _is_true),
-    "fileReservedTime": ApacheKey("store", "retention_age_ms", _hours_to_ms),
-    "deleteWhen": ApacheKey("store", "retention_hour", int),
-    "diskMaxUsedSpaceRatio": ApacheKey("store", "disk_clean_ratio", _percent),
+    "fileReservedTime": ApacheKey("store", "retention_age_ms", _hours_to_ms, _hours),
+    "deleteWhen": ApacheKey("store", "retention_hour", int, "{:02}".format),
+    "diskMaxUsedSpaceRatio": ApacheKey("store", "disk_clean_ratio", _percent, _in_percent),
 }
 """RocketMQ's keys of broker.conf that mean something here."""

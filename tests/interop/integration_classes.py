@@ -49,9 +49,6 @@ BY_PACKAGE: Mapping[str, Sequence[str]] = {
 # What our broker lacks. A line goes when the class passes; `pytest --runxfail` tries these too.
 NOT_YET: Mapping[str, str] = {
     "SqlFilterIT": "SQL filters",
-    "QueryMsgByIdExceptionIT": "queries by id",
-    "QueryMsgByIdIT": "queries by id",
-    "QueryMsgByKeyIT": "queries by key",
     "NormalMsgDelayIT": "delayed messages",
 }
 

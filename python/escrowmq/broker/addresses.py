@@ -24,6 +24,7 @@ class Place(Struct, frozen=True):
 
     listen: list[str]
     host: str
+    port: int
     advertised: str
     ha: str
 
@@ -45,7 +46,7 @@ def choose(config: BrokerConfig) -> Place:
     listen = [join(config.host, port)]
     if port > VIP_PORT_DISTANCE:
         listen.append(join(config.host, port - VIP_PORT_DISTANCE))
-    return Place(listen, host, join(host, port), join(host, port + 1))
+    return Place(listen, host, port, join(host, port), join(host, port + 1))
 
 
 def name_servers(config: BrokerConfig) -> list[str]:

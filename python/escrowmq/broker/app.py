@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 import structlog
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from escrowmq import _core
 from escrowmq.broker import addresses, processors
@@ -21,16 +21,20 @@ from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.context import Context
+from escrowmq.broker.forwarded_requests import ForwardedRequests
 from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.housekeeping import Task, Timetable
+from escrowmq.broker.live_settings import LiveSettings
 from escrowmq.broker.locks import QueueLocks
-from escrowmq.broker.outcome import Outcome, Retry, WhenDurable
+from escrowmq.broker.outcome import Forward, Retry, WhenDurable
 from escrowmq.broker.registration import Identity, Registration
+from escrowmq.broker.settings import Settings
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
 from escrowmq.broker_config import BrokerConfig, FastLaneConfig, StoreConfig
 from escrowmq.errors import BadFrame, ServerClosed
+from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.server_config import LimitsConfig, own_settings
@@ -56,6 +60,7 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
 )
 
 Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
+Settled: TypeAlias = Answer | WhenDurable | Retry
 Answered: TypeAlias = tuple[_core.Request, _core.Answer]
 
 _log = structlog.get_logger()
@@ -81,6 +86,13 @@ class Broker:
         clock = clock or _core.Clock()
         self._now_ms = clock.monotonic_ms
         place, name_servers = addresses.choose(config), addresses.name_servers(config)
+        settings = Settings(
+            replace(config, advertise=place.host, port=place.port, data=str(data)),
+            store,
+            _core.ConfigFile(data, "escrowmqSettings.json"),
+            now_ms=clock.wall_ms,
+        )
+        config, store = settings.broker, settings.store
         topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=clock.wall_ms)
         self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=clock.wall_ms)
         groups = SubscriptionGroups(
@@ -104,6 +116,8 @@ class Broker:
         self._offsets.begin(self._server)
         self._context = Context(
             broker_name=config.name,
+            address=place.advertised,
+            settings=settings,
             topics=topics,
             groups=groups,
             clients=clients,
@@ -111,6 +125,8 @@ class Broker:
             offsets=self._server,
             store=self._store,
             now_ms=self._now_ms,
+            wall_ms=clock.wall_ms,
+            offsets_version=lambda: self._offsets.data_version,
         )
         self._snapshots = Snapshots(topics, groups, clients)
         self._snapshots.publish(self._server)
@@ -127,11 +143,23 @@ class Broker:
             self._server,
             resolve=addresses.Resolver(),
             interval_ms=config.register_interval_ms,
+            permission=config.permission,
         )
         self._held: HeldAnswers[Answered] = HeldAnswers(wait_ms=config.name_server_wait_ms)
+        self._forwarded: ForwardedRequests[_core.Request] = ForwardedRequests(self._server)
+        save_offsets = Task(self._save_offsets, config.offsets_interval_ms)
+        self._live_settings = LiveSettings(
+            settings,
+            server=self._server,
+            topics=topics,
+            groups=groups,
+            clients=clients,
+            registration=self._registration,
+            save_offsets=save_offsets,
+        )
         self._timetable = Timetable(
             [
-                Task(self._save_offsets, config.offsets_interval_ms),
+                save_offsets,
                 Task(self._expire_clients, CLIENT_SCAN_MS),
                 Task(self._expire_leases, LEASE_SCAN_MS),
             ],
@@ -157,7 +185,12 @@ class Broker:
 
     def wait_ms(self) -> float:
         """How long nothing has to be done unless the descriptor says so; infinity for as long as it does not."""
-        due = min(self._timetable.next_due_ms(), self._registration.next_tick_ms(), self._held.next_deadline_ms())
+        due = min(
+            self._timetable.next_due_ms(),
+            self._registration.next_tick_ms(),
+            self._held.next_deadline_ms(),
+            self._forwarded.next_deadline_ms(),
+        )
         return max(0.0, min(due - self._now_ms(), self._background.wait_ms()))
 
     def step(self) -> None:
@@ -167,7 +200,7 @@ class Broker:
         self._timetable.run(now_ms)
         self._registration.tick(now_ms=now_ms)
         self._background.run()
-        self._settle([])
+        self._settle(self._forwarded.expire(now_ms=now_ms))
 
     def close(self) -> None:
         """Stops in order: name servers are told, what is in flight is answered, offsets and the log are on disk."""
@@ -199,23 +232,31 @@ class Broker:
                 self._registration.answered(
                     event.connection, event.opaque, event.code, event.remark, event.body, now_ms=self._now_ms()
                 )
+                self._settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
                 self._context.groups_to_tell.update(self._context.clients.close(event.connection))
+                self._settle(self._forwarded.closed(event.connection))
             elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
                 self._registration.opened(event.connection, now_ms=self._now_ms())
         self._process(requests)
 
     def _process(self, requests: Sequence[_core.Request]) -> None:
         if requests:
-            outcomes = processors.process(self._context, requests)
-            self._settle([(request, _native(outcome)) for request, outcome in outcomes])
+            settled: list[tuple[_core.Request, Settled]] = []
+            for request, outcome in processors.process(self._context, requests):
+                if isinstance(outcome, Forward):
+                    settled += self._forwarded.begin(request, outcome, now_ms=self._now_ms())
+                else:
+                    settled.append((request, outcome))
+            self._settle(settled)
 
-    def _settle(self, answers: Sequence[Answered]) -> None:
+    def _settle(self, settled: Sequence[tuple[_core.Request, Settled]]) -> None:
         """Tells everybody what has changed, and answers whoever need not wait for that."""
+        self._live_settings.publish()
         self._snapshots.publish(self._server)
         now_ms = self._now_ms()
-        ready = list(answers)
+        ready = [(request, _native(outcome)) for request, outcome in settled]
         changed = self._context.topics.take_changed()
         if changed:
             before = self._registration.waiting()
@@ -229,6 +270,9 @@ class Broker:
         if ready:
             self._answer(ready)
         self._tell_members()
+        for notice in self._context.notices:
+            self._server.send(notice.connection, notice.code, ext_fields=notice.ext_fields, body=notice.body or None)
+        self._context.notices.clear()
 
     def _answer(self, answers: list[Answered]) -> None:
         """Sends answers; one that no header can express costs its own request only."""
@@ -302,7 +346,11 @@ def _topic_rules(config: BrokerConfig) -> TopicRules:
     )
 
 
-def _native(outcome: Outcome) -> _core.Answer:
+def _reply(event: _core.Response) -> Answer:
+    return Answer(event.code, event.remark, event.ext_fields, bytes(event.body))
+
+
+def _native(outcome: Settled) -> _core.Answer:
     if isinstance(outcome, Retry):
         return _core.Answer.RETRY
     answer = outcome.answer if isinstance(outcome, WhenDurable) else outcome

@@ -48,11 +48,11 @@ class ClientRegistry:
     """Groups of consumers and producers.
 
     `subscriptions_version` counts changes of what consumers subscribe to, so that whoever mirrors it knows when to look
-    again.
+    again. A client is gone after `expiry_ms` without a heartbeat.
     """
 
     def __init__(self, *, expiry_ms: int = EXPIRY_MS) -> None:
-        self._expiry_ms = expiry_ms
+        self.expiry_ms = expiry_ms
         self._consumers: dict[str, ConsumerGroup] = {}
         self._producers: dict[str, dict[int, Client]] = {}
         # Connections of every group, so that a closed connection costs its own groups only.
@@ -133,7 +133,7 @@ class ClientRegistry:
 
     def expired(self, *, now_ms: int) -> list[int]:
         """Connections of clients that have not sent a heartbeat for too long; to be closed."""
-        return [connection for connection, seen in self._last_seen_ms.items() if now_ms - seen > self._expiry_ms]
+        return [connection for connection, seen in self._last_seen_ms.items() if now_ms - seen > self.expiry_ms]
 
     def _subscribe(self, group: ConsumerGroup, subscriptions: Iterable[Subscription]) -> bool:
         wanted = {subscription.topic: subscription for subscription in subscriptions}

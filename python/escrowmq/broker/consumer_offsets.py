@@ -1,7 +1,7 @@
 """consumerOffset.json: what groups read next, in RocketMQ's format. The table itself is the fast lane's."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -20,14 +20,17 @@ class OffsetSource(Protocol):
     def consumer_offsets_version(self) -> int:
         """Counts changes: while it is the same, they are."""
 
+    def pulled_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        """How far groups have pulled since the start, by `topic@group` and queue."""
+
 
 class OffsetsFile(Struct, frozen=True):
     """What consumerOffset.json holds."""
 
     data_version: DataVersion = field(default_factory=DataVersion, name="dataVersion")
     offsets: dict[str, dict[int, int]] = field(default_factory=dict, name="offsetTable")
-    # How far consumers have pulled, which RocketMQ shows to operators; kept for a broker that goes on with it.
-    pulled: dict[str, Any] = field(default_factory=dict, name="pullOffsetTable")
+    # How far consumers had pulled when it was written, for people: nobody goes on with it.
+    pulled: dict[str, dict[int, int]] = field(default_factory=dict, name="pullOffsetTable")
 
 
 class ConsumerOffsets:
@@ -46,6 +49,11 @@ class ConsumerOffsets:
         """What the file held at the start, by `topic@group` and queue."""
         return self._loaded.offsets
 
+    @property
+    def data_version(self) -> DataVersion:
+        """The version of what the file holds."""
+        return self._data_version
+
     def begin(self, source: OffsetSource) -> None:
         """Notes that what the source holds now is what the file holds."""
         self._saved_version = source.consumer_offsets_version()
@@ -57,10 +65,12 @@ class ConsumerOffsets:
         if version == self._saved_version:
             return False
         data_version = next_version(self._data_version, now_ms=self._now_ms())
-        content = OffsetsFile(
-            data_version, {key: dict(queues) for key, queues in source.consumer_offsets().items()}, self._loaded.pulled
-        )
+        content = OffsetsFile(data_version, _copy(source.consumer_offsets()), _copy(source.pulled_offsets()))
         self._file.save(msgspec.json.encode(content).decode())
         self._data_version = data_version
         self._saved_version = version
         return True
+
+
+def _copy(offsets: Mapping[str, Mapping[int, int]]) -> dict[str, dict[int, int]]:
+    return {key: dict(queues) for key, queues in offsets.items()}

@@ -2,19 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.locks import QueueLocks
+from escrowmq.broker.outcome import Notice
 from escrowmq.broker.ports import MessageStore, OffsetTable
+from escrowmq.broker.settings import Settings
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
+from escrowmq.model.data_version import DataVersion
+
+HEADER_SIZE_MAX_BYTES: Final = 64 * 1024
+"""What is left of a frame for everything but the body of an answer."""
 
 
 @dataclass
 class Context:
-    """Tables, a name and a clock. Only one thread uses it."""
+    """Tables, a name and clocks. Only one thread uses it."""
 
     broker_name: str
+    address: str
+    settings: Settings
     topics: Topics
     groups: SubscriptionGroups
     clients: ClientRegistry
@@ -22,5 +31,14 @@ class Context:
     offsets: OffsetTable
     store: MessageStore
     now_ms: Callable[[], int]
+    wall_ms: Callable[[], int]
+    offsets_version: Callable[[], DataVersion]
     # Consumer groups whose members have to be told that the group has changed, when the batch is answered.
     groups_to_tell: set[str] = field(default_factory=set)
+    # Requests of ours that go to clients when the batch is answered.
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def answer_size_max_bytes(self) -> int:
+        """The largest body of an answer: its header has to fit into the frame too."""
+        return self.settings.broker.frame_size_max_bytes - HEADER_SIZE_MAX_BYTES

@@ -1,5 +1,10 @@
-"""What becomes of a request: an answer, now or when something is on disk, or another run through the fast lane."""
+"""What becomes of a request.
 
+It is answered, now or when something is on disk, or runs through the fast lane once more, or clients are asked first.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -27,4 +32,31 @@ class WhenDurable(Struct, frozen=True):
     late_remark: str | None = None
 
 
-Outcome: TypeAlias = Answer | WhenDurable | Retry
+class Notice(Struct, frozen=True):
+    """A request of ours to a client."""
+
+    connection: int
+    code: int
+    ext_fields: Mapping[str, str]
+    body: bytes = b""
+
+
+class Silence(Enum):
+    """Why a client has not replied."""
+
+    LATE = auto()
+    GONE = auto()
+
+
+Reply: TypeAlias = Answer | Silence
+
+
+class Forward(Struct, frozen=True):
+    """Clients are asked first, and what they reply becomes the answer; silence counts as a reply when time is up."""
+
+    questions: Sequence[Notice]
+    finish: Callable[[Sequence[Reply]], Answer | WhenDurable]
+    wait_ms: int
+
+
+Outcome: TypeAlias = Answer | WhenDurable | Retry | Forward

@@ -1,6 +1,7 @@
 """What the broker's rooms need from outside: files, a way to peers, the log and the fast lane. `app` supplies them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from escrowmq import _core
@@ -46,6 +47,21 @@ class Peers(Protocol):
 class OffsetTable(Protocol):
     """What groups read next, which the fast lane keeps: `escrowmq._core.BrokerServer`, or a test's own."""
 
+    def consumer_offset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The queue offset that a group reads next, where it has committed one."""
+
+    def consumer_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        """All offsets by `topic@group` and queue."""
+
+    def pulled_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        """How far groups have pulled since the start, by `topic@group` and queue."""
+
+    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Sets what a group reads next, forwards or back."""
+
+    def reset_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Sets what a group reads next, and has its pull told so."""
+
     def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
         """Removes the offsets of a group, of a topic, or of a group in a topic."""
 
@@ -56,6 +72,10 @@ class StoredRecord(Protocol):
     @property
     def store_timestamp_ms(self) -> int:
         """When it was appended."""
+
+    @property
+    def bytes(self) -> memoryview | builtins.bytes:
+        """The whole record as stored."""
 
 
 class AppendedMessage(Protocol):
@@ -104,11 +124,26 @@ class MessageStore(Protocol):
     def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
         """Appends all messages or none, without waiting for the disk."""
 
-    def queues(self) -> Sequence[StoredQueue]:
-        """All queues."""
+    def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
+        """A queue, where there is one."""
 
-    def iterate(self, topic: str, queue_id: int, offset: int = 0, *, count_max: int = 256) -> Iterator[StoredRecord]:
-        """Messages of a queue from the first that is still there."""
+    def read(self, topic: str, queue_id: int, offset: int, *, count_max: int = 32) -> Sequence[StoredRecord]:
+        """Messages of a queue from an offset on; none at or past its end."""
+
+    def record_at(self, log_offset: int) -> StoredRecord:
+        """The message that begins at a log offset.
+
+        Raises:
+            NoRecord: None begins there, or none is any more, or none is yet.
+        """
+
+    def find_by_key(
+        self, topic: str, key: str, *, count_max: int = 32, begin_ms: int = 0, end_ms: int | None = None
+    ) -> Sequence[StoredRecord]:
+        """Messages of a topic with a key, stored between two times, newest first."""
+
+    def key_index_end(self) -> tuple[int, int] | None:
+        """The log offset and the store time of the last message in the key index."""
 
     def offset_by_time(
         self, topic: str, queue_id: int, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower"

@@ -12,7 +12,19 @@ import structlog
 
 from escrowmq.broker.batches import BatchHandler, each, failed
 from escrowmq.broker.context import Context
-from escrowmq.broker.handlers import clients, groups, locks, messages, offsets, topics
+from escrowmq.broker.handlers import (
+    clients,
+    consumers,
+    consumption,
+    groups,
+    locks,
+    messages,
+    offset_resets,
+    offsets,
+    queries,
+    settings,
+    topics,
+)
 from escrowmq.broker.outcome import Outcome
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.protocol.messages import Answer
@@ -32,6 +44,8 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: each(offsets.search),
     RequestCode.GET_EARLIEST_MSG_STORETIME: each(offsets.earliest_store_time),
+    RequestCode.QUERY_MESSAGE: each(queries.query),
+    RequestCode.VIEW_MESSAGE_BY_ID: each(queries.view),
     RequestCode.HEART_BEAT: each(clients.heartbeat),
     RequestCode.UNREGISTER_CLIENT: each(clients.unregister),
     RequestCode.CHECK_CLIENT_CONFIG: each(clients.check),
@@ -51,6 +65,20 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.DELETE_SUBSCRIPTIONGROUP: each(groups.delete),
     RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: each(groups.show_all),
     RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: each(groups.show),
+    RequestCode.GET_CONSUME_STATS: each(consumption.stats),
+    RequestCode.GET_BROKER_CONSUME_STATS: each(consumption.all_stats),
+    RequestCode.GET_ALL_CONSUMER_OFFSET: each(consumption.all_offsets),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: each(consumption.groups_of_topic),
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: each(consumption.topics_of_group),
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: each(consumption.subscription),
+    RequestCode.QUERY_CONSUME_TIME_SPAN: each(consumption.time_spans),
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: each(offset_resets.reset),
+    RequestCode.CLONE_GROUP_OFFSET: each(offset_resets.clone),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: each(consumers.status),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: each(consumers.running_info),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: each(consumers.consume_directly),
+    RequestCode.GET_BROKER_CONFIG: each(settings.show),
+    RequestCode.UPDATE_BROKER_CONFIG: each(settings.change),
 }
 
 

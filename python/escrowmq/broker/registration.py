@@ -13,9 +13,10 @@ from typing import Final
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from escrowmq.broker.ports import Peers
-from escrowmq.broker.topics import Topics
+from escrowmq.broker.topics import READ_WRITE, Topics
 from escrowmq.errors import EscrowError
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol import fastjson
@@ -69,7 +70,10 @@ class _NameServer(Struct):
 
 
 class Registration:
-    """Keeps every name server informed. Not a thread: `tick` and the events of connections drive it."""
+    """Keeps every name server informed. Not a thread: `tick` and the events of connections drive it.
+
+    What the broker's `permission` does not allow, none of its topics does as name servers see it.
+    """
 
     def __init__(
         self,
@@ -80,7 +84,9 @@ class Registration:
         *,
         resolve: Callable[[str], str | None],
         interval_ms: int = INTERVAL_MS,
+        permission: int = READ_WRITE,
     ) -> None:
+        self.permission = permission
         self._identity = identity
         self._topics = topics
         self._peers = peers
@@ -154,6 +160,10 @@ class Registration:
             if server.is_open:
                 self._send(server, changed)
 
+    def tell_all(self) -> None:
+        """Tells all connected name servers of every topic."""
+        self.tell_changes(self._topics.table.values())
+
     def unregister(self) -> None:
         """Tells all connected name servers that this broker stops."""
         self._waiting.clear()
@@ -189,7 +199,7 @@ class Registration:
         if server.connection is None:
             return
         body = fastjson.encode_strict(
-            RegisterBrokerBody(TopicTable(dict(topics), self._topics.data_version), filter_servers=[])
+            RegisterBrokerBody(TopicTable(self._as_allowed(topics), self._topics.data_version), filter_servers=[])
         )
         fields = self._identity.ext_fields() | {
             "haServerAddr": self._identity.ha_address,
@@ -201,6 +211,11 @@ class Registration:
             server.connection, RequestCode.REGISTER_BROKER, ext_fields=fields, body=body, one_way=False
         )
         self._waiting[server.connection, opaque] = server
+
+    def _as_allowed(self, topics: Mapping[str, TopicConfig]) -> dict[str, TopicConfig]:
+        if self.permission & READ_WRITE == READ_WRITE:
+            return dict(topics)
+        return {name: replace(topic, permissions=topic.permissions & self.permission) for name, topic in topics.items()}
 
     def _forget_waiting(self, server: _NameServer) -> bool:
         """Whether there was anything to forget."""

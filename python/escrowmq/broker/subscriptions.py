@@ -42,12 +42,12 @@ class GroupsFile(Struct, frozen=True):
 
 
 class SubscriptionGroups:
-    """All groups by name."""
+    """All groups by name. While `has_auto_create` says so, a group is made when somebody reads as it."""
 
     def __init__(self, file: TextFile, *, now_ms: Callable[[], int], has_auto_create: bool = True) -> None:
         self._file = file
         self._now_ms = now_ms
-        self._has_auto_create = has_auto_create
+        self.has_auto_create = has_auto_create
         text = file.load()
         loaded = msgspec.json.decode(text, type=GroupsFile) if text is not None else GroupsFile()
         system = {name: SubscriptionGroup(name=name) for name in SYSTEM_GROUPS}
@@ -77,7 +77,7 @@ class SubscriptionGroups:
     def find_or_create(self, name: str) -> SubscriptionGroup | None:
         """The group of a name, made if it is not there; None if it may not be made or no group may be called so."""
         group = self._groups.get(name)
-        may_create = self._has_auto_create and len(self._groups) < GROUPS_MAX
+        may_create = self.has_auto_create and len(self._groups) < GROUPS_MAX
         if group is None and may_create and names.refuse_group(name) is None:
             group = SubscriptionGroup(name=name)
             self._replace({**self._groups, name: group})

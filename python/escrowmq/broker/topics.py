@@ -44,10 +44,10 @@ class TopicsFile(Struct, frozen=True):
 
 
 class Topics:
-    """All topics by name. `changed` names those that came or were altered since `take_changed` was called."""
+    """All topics by name. While `has_auto_create` says so, a topic is made when somebody sends to it."""
 
     def __init__(self, rules: TopicRules, file: TextFile, *, now_ms: Callable[[], int]) -> None:
-        self._rules = rules
+        self.has_auto_create = rules.has_auto_create
         self._file = file
         self._now_ms = now_ms
         own = system_topics(rules)
@@ -88,7 +88,7 @@ class Topics:
         default = self._topics.get(default_topic)
         if default is None or not default.permissions & Permission.INHERIT:
             return False
-        if default_topic == names.DEFAULT_TOPIC and not self._rules.has_auto_create:
+        if default_topic == names.DEFAULT_TOPIC and not self.has_auto_create:
             return False
         if len(self._topics) >= TOPICS_MAX:
             return False
@@ -134,6 +134,10 @@ class Topics:
         self._replace({other: topic for other, topic in self._topics.items() if other != name})
         self._changed.discard(name)
         return True
+
+    def touch(self) -> None:
+        """Counts the version up, so that name servers take all topics over again."""
+        self._replace(self._topics)
 
     def _put(self, topics: list[TopicConfig]) -> None:
         if topics:

@@ -128,6 +128,10 @@ impl BrokerServer {
         self.shared.offsets.all().into_iter().map(|(key, offsets)| (key.into(), offsets)).collect()
     }
 
+    fn pulled_offsets(&self) -> BTreeMap<String, QueueOffsets> {
+        self.shared.offsets.pulled().into_iter().map(|(key, offsets)| (key.into(), offsets)).collect()
+    }
+
     fn consumer_offsets_version(&self) -> u64 {
         self.shared.offsets.version()
     }
@@ -148,7 +152,7 @@ impl BrokerServer {
     }
 
     fn reset_consumer_offset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
-        self.shared.offsets.reset(group, topic, queue_id, offset);
+        self.shared.reset_offset(group, topic, queue_id, offset);
     }
 
     #[pyo3(signature = (*, group = None, topic = None))]

@@ -149,6 +149,10 @@ impl Store {
         Ok(queues.into_iter().map(QueueStatus::from).collect())
     }
 
+    fn queue(&self, topic: &str, queue_id: u32) -> PyResult<Option<QueueStatus>> {
+        Ok(self.get()?.queue_status(topic, queue_id).map(QueueStatus::from))
+    }
+
     fn record_at(&self, py: Python<'_>, log_offset: u64) -> PyResult<Record> {
         self.with(py, |store| store.record_at(LogOffset(log_offset))).map(Record::stored)
     }
@@ -165,6 +169,10 @@ impl Store {
     ) -> PyResult<Vec<Record>> {
         self.with(py, |store| store.find_by_key(topic, key, count_max, begin_ms, end_ms.unwrap_or(i64::MAX)))
             .map(records)
+    }
+
+    fn key_index_end(&self) -> PyResult<Option<(u64, i64)>> {
+        Ok(self.get()?.key_index_end().map(|(at, store_timestamp_ms)| (at.0, store_timestamp_ms)))
     }
 
     fn find_by_unique_id(&self, py: Python<'_>, topic: &str, unique_id: &str) -> PyResult<Option<Record>> {

@@ -9,6 +9,10 @@ use crate::key_index::KeyIndex;
 use crate::offset::{LogOffset, QueueOffset};
 use crate::store_core::StoreCore;
 
+/// Records looked at for a key, beyond as many as are wanted: whoever sends messages can choose keys of one hash, and must
+/// not make a search of one of them long.
+const CANDIDATES_MAX: usize = 1_024;
+
 impl StoreCore {
     /// The record at a log offset. Any offset may be asked for, so what does not read as a record there is none: only
     /// who follows a queue knows that one was.
@@ -64,6 +68,11 @@ impl StoreCore {
         self.queues.list()
     }
 
+    /// Where a queue begins and ends, where there is one.
+    pub fn queue_status(&self, topic: &str, queue_id: u32) -> Option<QueueStatus> {
+        self.queues.get(topic, queue_id).map(|queue| QueueStatus::from(&*queue))
+    }
+
     /// A queue, where there is one.
     pub fn queue(&self, topic: &str, queue_id: u32) -> Option<Arc<ConsumeQueue>> {
         self.queues.get(topic, queue_id)
@@ -90,7 +99,13 @@ impl StoreCore {
         Some(queue.offset_by_time(timestamp_ms, boundary, &store_time))
     }
 
-    /// Messages of a topic with a key (or a unique id) stored between two times, newest first.
+    /// The log offset and the store time of the last record in the key index.
+    pub fn key_index_end(&self) -> Option<(LogOffset, i64)> {
+        self.index.lock().end()
+    }
+
+    /// Messages of a topic with a key (or a unique id) stored between two times, newest first. Where more than a thousand
+    /// other keys have the same hash, older ones may be missing.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -110,10 +125,10 @@ impl StoreCore {
             // The index knows hashes: another key, or another topic, may have the same one.
             let has_key = |record: &StoredRecord| KeyIndex::has_key(&record.view(), topic, key);
             let found: Vec<_> = records.filter(has_key).take(count_max).collect();
-            if found.len() == count_max || !has_more {
+            if found.len() == count_max || !has_more || candidates_max >= CANDIDATES_MAX {
                 return Ok(found);
             }
-            candidates_max = candidates_max.saturating_mul(2);
+            candidates_max = candidates_max.saturating_mul(2).min(CANDIDATES_MAX);
         }
     }
 

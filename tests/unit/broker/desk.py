@@ -1,7 +1,8 @@
 """A broker without sockets, files and fast lane: requests in, outcomes out, the clock in the test's hand."""
 
+import builtins
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,9 +12,13 @@ from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.context import Context
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Outcome
+from escrowmq.broker.ports import MessageStore
+from escrowmq.broker.settings import Settings
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
-from escrowmq.errors import BadMessage, StoreError
+from escrowmq.broker_config import BrokerConfig, StoreConfig
+from escrowmq.errors import BadMessage, NoRecord, StoreError
+from escrowmq.model.data_version import DataVersion
 from escrowmq.protocol.messages import Answer
 
 
@@ -62,6 +67,7 @@ class TestRecord:
     __test__ = False
 
     store_timestamp_ms: int
+    bytes: builtins.bytes = b""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,10 @@ class TestStore:
         self.failure: StoreError | None = None
         self.now_ms = 1_000
         self.log_end = 0
+        # Records by log offset, those that every key finds, and what was searched for.
+        self.records: dict[int, bytes] = {}
+        self.found: list[bytes] = []
+        self.searches: list[tuple[str, str, int, int, int | None]] = []
 
     def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
         if self.failure is not None:
@@ -115,12 +125,27 @@ class TestStore:
         begin, self.log_end = self.log_end, self.log_end + len(message.body)
         return TestReceipt(begin, len(queue) - 1, self.now_ms, self.log_end)
 
-    def queues(self) -> list[TestQueue]:
-        return [TestQueue(topic, queue_id, 0, len(times)) for (topic, queue_id), times in self.times.items()]
+    def queue(self, topic: str, queue_id: int) -> TestQueue | None:
+        times = self.times.get((topic, queue_id))
+        return None if times is None else TestQueue(topic, queue_id, 0, len(times))
 
-    def iterate(self, topic: str, queue_id: int, offset: int = 0, *, count_max: int = 256) -> Iterator[TestRecord]:
-        assert count_max > 0
-        return iter([TestRecord(time) for time in self.times.get((topic, queue_id), [])[offset:]])
+    def read(self, topic: str, queue_id: int, offset: int, *, count_max: int = 32) -> list[TestRecord]:
+        times = self.times.get((topic, queue_id), [])
+        return [TestRecord(time) for time in times[offset : offset + count_max]]
+
+    def record_at(self, log_offset: int) -> TestRecord:
+        if log_offset not in self.records:
+            raise NoRecord(f"no record at {log_offset}")
+        return TestRecord(0, self.records[log_offset])
+
+    def find_by_key(
+        self, topic: str, key: str, *, count_max: int = 32, begin_ms: int = 0, end_ms: int | None = None
+    ) -> list[TestRecord]:
+        self.searches.append((topic, key, count_max, begin_ms, end_ms))
+        return [TestRecord(0, record) for record in self.found[:count_max]]
+
+    def key_index_end(self) -> tuple[int, int] | None:
+        return (9, 1_000) if self.found else None
 
     def offset_by_time(
         self, topic: str, queue_id: int, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower"
@@ -134,15 +159,38 @@ class TestStore:
 
 @dataclass
 class TestOffsets:
-    """The offset table, as far as handlers change it."""
+    """The offset table, by `topic@group` and queue, and what was done to it."""
 
     __test__ = False
 
+    committed: dict[str, dict[int, int]] = field(default_factory=dict)
+    pulled: dict[str, dict[int, int]] = field(default_factory=dict)
+    resets: list[tuple[str, str, int, int]] = field(default_factory=list)
     removed: list[tuple[str | None, str | None]] = field(default_factory=list)
+
+    def consumer_offset(self, group: str, topic: str, queue_id: int) -> int | None:
+        return self.committed.get(f"{topic}@{group}", {}).get(queue_id)
+
+    def consumer_offsets(self) -> dict[str, dict[int, int]]:
+        return {key: dict(queues) for key, queues in self.committed.items()}
+
+    def pulled_offsets(self) -> dict[str, dict[int, int]]:
+        return self.pulled
+
+    def commit_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        self.committed.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+
+    def reset_consumer_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        self.resets.append((group, topic, queue_id, offset))
+        self.commit_consumer_offset(group, topic, queue_id, offset)
 
     def remove_consumer_offsets(self, *, group: str | None = None, topic: str | None = None) -> int:
         self.removed.append((group, topic))
-        return 1
+        pairs = {key: key.partition("@") for key in self.committed}
+        gone = [key for key, (of, _, by) in pairs.items() if group in (None, by) and topic in (None, of)]
+        for key in gone:
+            del self.committed[key]
+        return len(gone)
 
 
 class Desk:
@@ -154,14 +202,18 @@ class Desk:
         topics: TextInMemory | None = None,
         groups: TextInMemory | None = None,
         has_auto_create: bool = True,
-        store: TestStore | None = None,
+        store: MessageStore | None = None,
+        config: BrokerConfig | None = None,
     ) -> None:
         self.now_ms = 1_000
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
+        self.settings_file = TextInMemory()
         self.offsets = TestOffsets()
         self.context = Context(
             broker_name="broker-a",
+            address="127.0.0.1:10911",
+            settings=Settings(config or BrokerConfig(), StoreConfig(), self.settings_file, now_ms=self.clock),
             topics=Topics(
                 TopicRules(broker_name="broker-a", cluster="DefaultCluster", has_auto_create=has_auto_create),
                 self.topics_file,
@@ -173,6 +225,8 @@ class Desk:
             offsets=self.offsets,
             store=store or TestStore(),
             now_ms=self.clock,
+            wall_ms=self.clock,
+            offsets_version=lambda: DataVersion(counter=7),
         )
 
     def clock(self) -> int:

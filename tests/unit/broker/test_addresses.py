@@ -15,7 +15,7 @@ PATIENCE_S = 20.0
 
 def test_a_broker_listens_at_its_port_and_two_below() -> None:
     assert addresses.choose(BrokerConfig()) == Place(
-        ["127.0.0.1:10911", "127.0.0.1:10909"], "127.0.0.1", "127.0.0.1:10911", "127.0.0.1:10912"
+        ["127.0.0.1:10911", "127.0.0.1:10909"], "127.0.0.1", 10_911, "127.0.0.1:10911", "127.0.0.1:10912"
     )
     place = addresses.choose(BrokerConfig(host="::", advertise="fd00::1", port=20_911))
     assert (place.listen, place.advertised) == (["[::]:20911", "[::]:20909"], "[fd00::1]:20911")

@@ -15,10 +15,14 @@ class Source:
 
     def __init__(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         self.offsets = offsets
+        self.pulled: dict[str, dict[int, int]] = {}
         self.version = 0
 
     def consumer_offsets(self) -> Mapping[str, Mapping[int, int]]:
         return self.offsets
+
+    def pulled_offsets(self) -> Mapping[str, Mapping[int, int]]:
+        return self.pulled
 
     def consumer_offsets_version(self) -> int:
         return self.version
@@ -36,11 +40,12 @@ def test_offsets_are_saved_when_they_have_changed() -> None:
     offsets.begin(source)
     assert not offsets.save(source)
     source.offsets, source.version = {"a@g": {0: 5}}, 1
+    source.pulled = {"a@g": {0: 6}}
     assert offsets.save(source)
     assert not offsets.save(source)
     assert file.value == {
         "dataVersion": {"counter": 1, "stateVersion": 0, "timestamp": 7},
         "offsetTable": {"a@g": {"0": 5}},
-        "pullOffsetTable": {"a@g": {"0": 2}},
+        "pullOffsetTable": {"a@g": {"0": 6}},
     }
     assert ConsumerOffsets(file, now_ms=lambda: 0).loaded == {"a@g": {0: 5}}

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from escrowmq.broker import queue_facts
 from escrowmq.broker.context import Context
 from escrowmq.broker.outcome import RETRY, Outcome
 from escrowmq.broker.ports import ClientRequest
@@ -24,8 +25,8 @@ def search(context: Context, request: ClientRequest) -> Answer:
 def earliest_store_time(context: Context, request: ClientRequest) -> Answer:
     """GET_EARLIEST_MSG_STORETIME: when the first message of a queue that is still there was stored; -1 for none."""
     header = decode_header(GetEarliestStoreTime, request.ext_fields)
-    first = next(context.store.iterate(header.topic, header.queue_id, count_max=1), None)
-    return Answer(ext_fields={"timestamp": str(first.store_timestamp_ms if first is not None else -1)})
+    first_ms = queue_facts.first_stored_at_ms(context.store, header.topic, header.queue_id)
+    return Answer(ext_fields={"timestamp": str(first_ms)})
 
 
 def update(context: Context, request: ClientRequest) -> Outcome:

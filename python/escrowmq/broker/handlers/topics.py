@@ -1,8 +1,8 @@
 """Requests of operators about topics."""
 
-from escrowmq.broker import names, topic_attributes
+from escrowmq.broker import names, queue_facts, topic_attributes
 from escrowmq.broker.context import Context
-from escrowmq.broker.ports import ClientRequest, StoredQueue
+from escrowmq.broker.ports import ClientRequest
 from escrowmq.broker.topic_attributes import BadAttribute
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.topic import TopicConfig
@@ -80,18 +80,17 @@ def stats(context: Context, request: ClientRequest) -> Answer:
     topic = context.topics.find(header.topic)
     if topic is None:
         return Answer(ResponseCode.TOPIC_NOT_EXIST, f"topic[{header.topic}] not exist")
-    held = {queue.queue_id: queue for queue in context.store.queues() if queue.topic == header.topic}
-    offsets = {}
-    for queue_id in range(max(topic.read_queues, topic.write_queues)):
-        queue = held.get(queue_id)
-        key = MessageQueue(context.broker_name, queue_id, header.topic)
-        offsets[key] = TopicOffset(0, 0, 0) if queue is None else _offset(context, queue)
+    offsets = {
+        MessageQueue(context.broker_name, queue_id, topic.name): _offset(context, topic.name, queue_id)
+        for queue_id in range(max(topic.read_queues, topic.write_queues))
+    }
     return Answer(body=encode_topic_stats(offsets))
 
 
-def _offset(context: Context, queue: StoredQueue) -> TopicOffset:
-    last = next(context.store.iterate(queue.topic, queue.queue_id, max(0, queue.max_offset - 1), count_max=1), None)
-    return TopicOffset(last.store_timestamp_ms if last is not None else 0, queue.max_offset, queue.min_offset)
+def _offset(context: Context, topic: str, queue_id: int) -> TopicOffset:
+    first, end = queue_facts.bounds(context.store, topic, queue_id)
+    stored_at_ms = queue_facts.stored_at_ms(context.store, topic, queue_id, end - 1) if end > 0 else 0
+    return TopicOffset(stored_at_ms, end, first)
 
 
 def _refuse(context: Context, name: str) -> Answer | None:

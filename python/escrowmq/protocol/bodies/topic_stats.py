@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from escrowmq.model.message_queue import MessageQueue
-from escrowmq.protocol import fastjson
+from escrowmq.protocol import object_keys
 
 
 class TopicOffset(Struct, frozen=True):
@@ -21,5 +21,4 @@ class TopicOffset(Struct, frozen=True):
 
 def encode_topic_stats(queues: Mapping[MessageQueue, TopicOffset]) -> bytes:
     """The answer to GET_TOPIC_STATS_INFO."""
-    pairs = (fastjson.encode_strict(queue) + b":" + fastjson.encode_strict(offset) for queue, offset in queues.items())
-    return b'{"offsetTable":{%s},"topicPutTps":0.0}' % b",".join(pairs)
+    return b'{"offsetTable":%s,"topicPutTps":0.0}' % object_keys.encode_map(queues.items())

@@ -25,6 +25,8 @@ struct Tables {
     committed: HashMap<Box<str>, QueueOffsets, RandomState>,
     /// Where consumers are sent by their next pull; until then their commits are ignored.
     reset: HashMap<Box<str>, QueueOffsets, RandomState>,
+    /// How far consumers have pulled, which is further than they have consumed. Nobody relies on it: it is not kept.
+    pulled: HashMap<Box<str>, QueueOffsets, RandomState>,
 }
 
 impl ConsumerOffsets {
@@ -82,6 +84,17 @@ impl ConsumerOffsets {
         offset
     }
 
+    /// Notes how far a group has pulled.
+    pub(super) fn note_pulled(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        self.tables.lock().pulled.entry(key(group, topic)).or_default().insert(queue_id, offset);
+    }
+
+    /// How far groups have pulled since the start, by `topic@group`.
+    pub fn pulled(&self) -> Vec<(Box<str>, QueueOffsets)> {
+        let tables = self.tables.lock();
+        tables.pulled.iter().map(|(key, offsets)| (key.clone(), offsets.clone())).collect()
+    }
+
     /// All offsets by `topic@group`.
     pub fn all(&self) -> Vec<(Box<str>, QueueOffsets)> {
         let tables = self.tables.lock();
@@ -91,8 +104,7 @@ impl ConsumerOffsets {
     /// Replaces all offsets. Resets are forgotten.
     pub fn load(&self, offsets: impl IntoIterator<Item = (Box<str>, QueueOffsets)>) {
         let committed = offsets.into_iter().collect();
-        let before =
-            std::mem::replace(&mut *self.tables.lock(), Tables { committed, reset: HashMap::default() });
+        let before = std::mem::replace(&mut *self.tables.lock(), Tables { committed, ..Tables::default() });
         drop(before);
         self.count_change();
     }
@@ -107,6 +119,7 @@ impl ConsumerOffsets {
         let before = tables.committed.len();
         tables.committed.retain(|key, _| is_kept(key));
         tables.reset.retain(|key, _| is_kept(key));
+        tables.pulled.retain(|key, _| is_kept(key));
         let removed = before - tables.committed.len();
         drop(tables);
         self.count_change();
@@ -171,11 +184,13 @@ mod tests {
         let offsets = ConsumerOffsets::default();
         for (group, topic) in [("g", "t"), ("g", "u"), ("h", "t"), ("h", "u")] {
             offsets.commit(group, topic, 0, 1);
+            offsets.note_pulled(group, topic, 0, 5);
         }
         assert_eq!(offsets.remove(Some("g"), Some("t")), 1);
         assert_eq!(offsets.remove(Some("h"), None), 2);
         let left: Vec<_> = offsets.all().into_iter().map(|(key, _)| key.to_string()).collect();
         assert_eq!(left, ["u@g"]);
+        assert_eq!(offsets.pulled(), [("u@g".into(), QueueOffsets::from([(0, 5)]))]);
         assert_eq!(offsets.remove(None, Some("u")), 1);
     }
 

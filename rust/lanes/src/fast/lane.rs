@@ -125,6 +125,7 @@ impl FastLaneShared {
     pub(super) fn count_pull(&self, request: &PullRequest, found: &PullRead) {
         self.counters.pulls.add(1);
         self.counters.messages_pulled.add(found.records.len());
+        self.offsets.note_pulled(&request.group, &request.topic, request.queue_id, found.next_offset);
         let traffic = Traffic::of_sizes(found.records.iter().map(|record| record.bytes().len()));
         self.knowledge.count_out(&request.group, &request.topic, traffic);
     }
@@ -138,6 +139,12 @@ impl FastLaneShared {
     /// Has Python told when the log is visible up to here.
     pub fn tell_when_visible(&self, end: LogOffset) {
         self.mailbox.mark(end);
+    }
+
+    /// Sets what a group reads next, and has its pull told so: the one that waits, or the next.
+    pub fn reset_offset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        self.offsets.reset(group, topic, queue_id, offset);
+        self.wake_pulls(topic, queue_id.unsigned_abs());
     }
 
     /// Has the pulls looked at again that wait for a queue.

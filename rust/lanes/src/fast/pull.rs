@@ -142,21 +142,12 @@ impl FastLane {
         request: PullRequest,
         filter: Arc<TagFilter>,
     ) {
-        let offsets = &self.shared.offsets;
         let (group, topic, queue_id) = (&request.group, &request.topic, request.queue_id);
         // Before the reset is taken: what the consumer commits without knowing of it does not count.
         if request.has_commit_offset() {
-            offsets.commit_by_consumer(group, topic, queue_id, request.commit_offset);
+            self.shared.offsets.commit_by_consumer(group, topic, queue_id, request.commit_offset);
         }
-        if let Some(next_offset) = offsets.take_reset(group, topic, queue_id) {
-            let bounds = self.bounds(topic, queue_id);
-            let found = PullRead {
-                status: PullStatus::OffsetReset,
-                next_offset,
-                min_offset: bounds.0,
-                max_offset: bounds.1,
-                records: Vec::new(),
-            };
+        if let Some(found) = self.take_reset(&request) {
             return self.answer_pull(replies, asker, &request, found);
         }
         let scanned_to = request.queue_offset;
@@ -173,6 +164,15 @@ impl FastLane {
         }
     }
 
+    /// What a pull is told whose group was moved.
+    fn take_reset(&self, request: &PullRequest) -> Option<PullRead> {
+        let PullRequest { group, topic, queue_id, .. } = request;
+        let next_offset = self.shared.offsets.take_reset(group, topic, *queue_id)?;
+        let (min_offset, max_offset) = self.bounds(topic, *queue_id);
+        let status = PullStatus::OffsetReset;
+        Some(PullRead { status, next_offset, min_offset, max_offset, records: Vec::new() })
+    }
+
     fn park(&mut self, replies: &mut impl Replies, mut pull: ParkedPull) {
         if self.parked.len() >= self.options.parked_pulls_max {
             let remark = "polling full, too many pulls wait";
@@ -186,6 +186,7 @@ impl FastLane {
         pull.deadline = replies.now() + wait;
         let (topic, queue_id) = (pull.request.topic.clone(), pull.request.queue_id.unsigned_abs());
         let from = pull.request.queue_offset;
+        self.shared.offsets.note_pulled(&pull.request.group, &topic, pull.request.queue_id, from);
         self.parked.insert(pull);
         self.publish_waiting();
         // After it is known that someone waits: an arrival that came before is not told again.
@@ -195,12 +196,12 @@ impl FastLane {
         self.set_alarm();
     }
 
-    /// Looks at the pulls that wait for a queue that has grown.
+    /// Looks at the pulls that wait for a queue that has grown, or of which a group was moved.
     pub(super) fn wake_queue(&mut self, replies: &mut impl Replies, queue: &Arrival) {
         for id in self.parked.waiting_for(queue) {
             let Some(pull) = self.parked.get(id) else { continue };
             let from = pull.scanned_to;
-            let found = self.read_for(pull, from);
+            let found = self.take_reset(&pull.request).or_else(|| self.read_for(pull, from));
             match &found {
                 Some(found) if found.status == PullStatus::NoMatchedMessage => {
                     // Nothing for it yet; what was looked at is not looked at again.

@@ -264,6 +264,33 @@ fn a_pull_commits_the_offset_that_it_brings_and_obeys_a_reset() {
 }
 
 #[test]
+fn a_pull_that_waits_is_told_of_a_reset_at_once() {
+    let mut rig = Rig::new(ASYNC);
+    store(&mut rig, &["paid"; 4]);
+    rig.ask(11, &pull_fields("billing", "4", WAIT), b"");
+    rig.ask(11, &pull_fields("all", "4", WAIT), b"");
+    rig.shared.reset_offset("billing", "orders", 0, 1);
+    rig.pass(Duration::ZERO);
+    let answer = rig.answer();
+    assert_eq!((answer.header.code, answer.remark()), (response::PULL_OFFSET_MOVED, "OFFSET_RESET"));
+    assert_eq!(offsets(&answer), ("1", "0", "4"));
+    assert_eq!(rig.answers().len(), 0, "the other group waits on");
+}
+
+#[test]
+fn how_far_a_group_has_pulled_is_known() {
+    let mut rig = Rig::new(ASYNC);
+    store(&mut rig, &["paid", "created", "paid"]);
+    assert_eq!(rig.shared.offsets.pulled(), []);
+    rig.answer_to(11, &pull_fields("billing", "0", NOW), b"");
+    rig.ask(11, &pull_fields("all", "3", WAIT), b"");
+    let mut pulled = rig.shared.offsets.pulled();
+    pulled.sort();
+    let expected = [("orders@all".into(), [(0, 3)].into()), ("orders@billing".into(), [(0, 3)].into())];
+    assert_eq!(pulled, expected);
+}
+
+#[test]
 fn what_lies_behind_the_hot_window_is_not_read_here() {
     let options = FastLaneOptions { hot_window_bytes: 300, ..FastLaneOptions::default() };
     let mut rig = Rig::with(ASYNC, options);

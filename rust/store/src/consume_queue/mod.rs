@@ -5,10 +5,12 @@ mod entry;
 mod queue;
 mod removal;
 mod repair;
+mod status;
 mod table;
 mod time_search;
 
 pub use entry::{ENTRY_SIZE, QueueEntry};
 pub use queue::{ConsumeQueue, QueueLayout};
-pub use table::{QueueStatus, QueueTable};
+pub use status::QueueStatus;
+pub use table::QueueTable;
 pub use time_search::TimeBoundary;

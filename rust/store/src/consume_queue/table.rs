@@ -14,6 +14,7 @@ use parking_lot::RwLock;
 
 use super::entry::{ENTRY_SIZE, QueueEntry};
 use super::queue::{ConsumeQueue, QueueLayout};
+use super::status::QueueStatus;
 use crate::disk::{Disk, FolderEntry};
 use crate::error::{Result, StoreError};
 use crate::mapped::list_or_empty;
@@ -23,19 +24,6 @@ const KIND: &str = "consume queue";
 
 /// No file system of ours takes a longer name.
 const NAME_SIZE_MAX: usize = 255;
-
-/// A queue and its bounds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueStatus {
-    /// Topic of the queue.
-    pub topic: String,
-    /// Its number.
-    pub queue_id: u32,
-    /// The first offset whose record the log may still hold.
-    pub min_offset: QueueOffset,
-    /// The offset that the next entry gets.
-    pub max_offset: QueueOffset,
-}
 
 /// The queues of a topic, by ascending number.
 type TopicQueues = Vec<Arc<ConsumeQueue>>;
@@ -127,13 +115,7 @@ impl QueueTable {
 
     /// All queues with their bounds, by topic and number.
     pub fn list(&self) -> Vec<QueueStatus> {
-        let status = |queue: &Arc<ConsumeQueue>| QueueStatus {
-            topic: queue.topic().to_owned(),
-            queue_id: queue.queue_id(),
-            min_offset: queue.min_offset(),
-            max_offset: queue.max_offset(),
-        };
-        self.queues_where(|_| true).iter().map(status).collect()
+        self.queues_where(|_| true).iter().map(|queue| QueueStatus::from(&**queue)).collect()
     }
 
     /// Whether any queue has entries that are not durable.

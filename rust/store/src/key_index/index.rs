@@ -103,6 +103,12 @@ impl KeyIndex {
         self.last_entry_header().map(|header| header.end_offset)
     }
 
+    /// The log offset and the store time of the record with the newest entry.
+    #[must_use]
+    pub fn end(&self) -> Option<(LogOffset, i64)> {
+        self.last_entry_header().map(|header| (header.end_offset, header.end_ms))
+    }
+
     /// The names of its files, oldest first.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {

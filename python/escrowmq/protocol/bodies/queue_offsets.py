@@ -1,0 +1,20 @@
+"""Offsets of queues: the answer to INVOKE_BROKER_TO_RESET_OFFSET, and the body of RESET_CONSUMER_CLIENT_OFFSET."""
+
+from collections.abc import Mapping
+
+from escrowmq.model.message_queue import MessageQueue
+from escrowmq.protocol import fastjson, object_keys
+
+
+def encode_queue_offsets(offsets: Mapping[MessageQueue, int]) -> bytes:
+    """Offsets by queue, as fastjson writes them."""
+    return b'{"offsetTable":%s}' % object_keys.encode_map(offsets.items())
+
+
+def encode_queue_offset_list(offsets: Mapping[MessageQueue, int]) -> bytes:
+    """The same as a list, which is what clients in C++ read."""
+    rows = [
+        {"brokerName": queue.broker_name, "offset": offset, "queueId": queue.queue_id, "topic": queue.topic}
+        for queue, offset in offsets.items()
+    ]
+    return fastjson.encode_strict({"offsetTable": rows})
