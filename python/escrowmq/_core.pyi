@@ -522,6 +522,10 @@ class Store:
         """Numbers since the store was opened."""
     def expire(self) -> ExpiryReport:
         """Removes what is too old or does not fit any more, now and not at the next round."""
+    def fail_next_flush(self) -> None:
+        """Has the next flush fail as if the disk had refused it: the store is poisoned then. For tests."""
+    def abandon(self) -> None:
+        """Stops as a kill would: nothing is flushed any more, and the next opening recovers. For tests."""
     def close(self) -> None:
         """Closes the store in order: everything is flushed, and the next opening has nothing to recover.
 
@@ -1351,6 +1355,10 @@ class BrokerServer:
         """Closes a connection when what is queued for it is sent. Nothing happens if it is gone."""
     def statistics(self) -> ServerStatistics:
         """Numbers since the start."""
+    def drop_next_answer(self, code: int) -> None:
+        """Has the next request of this code carried out and not answered, once. For tests."""
+    def abandon(self) -> None:
+        """Closes as a kill would: what waits is not answered any more. For tests."""
     def close(self, *, timeout_s: float = 3.0) -> None:
         """Closes in order: sends are refused, what was stored is answered; then as a `Server` does.
 

@@ -296,6 +296,14 @@ impl BrokerServer {
         self.server.statistics()
     }
 
+    fn drop_next_answer(&self, code: i32) {
+        self.shared.drop_next_answer(code);
+    }
+
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        self.server.close(py, 0.0)
+    }
+
     #[pyo3(signature = (*, timeout_s = 3.0))]
     fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
         let time_max = duration("timeout_s", timeout_s)?;
