@@ -8,6 +8,8 @@ from tests.opening import open_small
 
 from escrowmq import Store
 
+pytest_plugins = ["pytester"]
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

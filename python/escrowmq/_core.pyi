@@ -532,6 +532,10 @@ class Store:
         """Numbers since the store was opened."""
     def expire(self) -> ExpiryReport:
         """Removes what is too old or does not fit any more, now and not at the next round."""
+    def fail_next_flush(self) -> None:
+        """Has the next flush fail as if the disk had refused it: the store is poisoned then. For tests."""
+    def abandon(self) -> None:
+        """Stops as a kill would: nothing is flushed any more, and the next opening recovers. For tests."""
     def close(self) -> None:
         """Closes the store in order: everything is flushed, and the next opening has nothing to recover.
 
@@ -1298,6 +1302,10 @@ class BrokerServer(Server):
             BadFrame: An answer holds more than its kind of header can express; none of the batch is sent.
             ServerClosed: The server was closed.
         """
+    def drop_next_answer(self, code: int) -> None:
+        """Has the next request of this code carried out and not answered, once. For tests."""
+    def abandon(self) -> None:
+        """Closes as a kill would: what waits is not answered any more. For tests."""
     def close(self, *, timeout_s: float = 3.0) -> None:
         """Closes in order: sends are refused, what was stored is answered; then as a `Server` does.
 

@@ -1,15 +1,22 @@
-"""The README's example runs as it stands, and prints what it says."""
+"""The README's examples run as they stand, and do what they say."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[2] / "README.md"
 
 
+def examples() -> list[str]:
+    """What stands in the README as Python: a program, and a test."""
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
 def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    example, _ = examples()
     expected = re.findall(r"# prints (.*)", example)
     assert expected
     done = subprocess.run(
@@ -17,6 +24,11 @@ def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == expected
+
+
+def test_the_example_of_a_test_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(examples()[1])
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
 def test_the_demonstration_ends_by_itself_and_loses_nothing() -> None:

@@ -179,6 +179,21 @@ class Broker:
         """The address that clients are told."""
         return self._advertised
 
+    @property
+    def registered_at(self) -> list[str]:
+        """The name servers that know it."""
+        return self._registration.registered_at
+
+    @property
+    def store(self) -> _core.Store:
+        """The store, for those who look at it."""
+        return self._store
+
+    @property
+    def server(self) -> _core.BrokerServer:
+        """The server, for those who look at it."""
+        return self._server
+
     def fileno(self) -> int:
         """A descriptor that is readable while there is something to do."""
         return self._server.fileno()
@@ -210,6 +225,11 @@ class Broker:
             self._save_offsets()
         finally:
             self._store.close()
+
+    def abandon(self) -> None:
+        """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""
+        self._server.abandon()
+        self._store.abandon()
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """Settings that someone mirrors, and who has to be told when an operator has changed them."""
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.housekeeping import Task
@@ -38,31 +39,36 @@ class LiveSettings:
         self._clients = clients
         self._registration = registration
         self._save_offsets = save_offsets
-        self._passers = {
-            "brokerPermission": self._pass_permission,
-            "autoCreateTopicEnable": self._pass_creation,
-            "autoCreateSubscriptionGroup": self._pass_creation,
-            "channelExpiredTimeout": self._pass_times,
-            "flushConsumerOffsetInterval": self._pass_times,
-        }
 
     def publish(self) -> None:
         """Tells of what has changed since it was called last."""
         changed = self._settings.take_changed()
-        for key in sorted(changed & self._passers.keys()):
-            self._passers[key]()
+        for key in sorted(changed & _PASSERS.keys()):
+            _PASSERS[key](self)
 
-    def _pass_permission(self) -> None:
+    def pass_permission(self) -> None:
+        """What clients may do, for the server and for name servers."""
         permission = self._settings.broker.permission
         self._server.set_broker_permission(permission)
         self._registration.permission = permission
         self._topics.touch()
         self._registration.tell_all()
 
-    def _pass_creation(self) -> None:
+    def pass_creation(self) -> None:
+        """Whether topics and groups are made on use."""
         self._topics.has_auto_create = self._settings.broker.creates_topics
         self._groups.has_auto_create = self._settings.broker.creates_groups
 
-    def _pass_times(self) -> None:
+    def pass_times(self) -> None:
+        """How long clients may be silent, and how often offsets are saved."""
         self._clients.expiry_ms = self._settings.broker.client_timeout_ms
         self._save_offsets.interval_ms = self._settings.broker.offsets_interval_ms
+
+
+_PASSERS: Final[Mapping[str, Callable[[LiveSettings], None]]] = {
+    "brokerPermission": LiveSettings.pass_permission,
+    "autoCreateTopicEnable": LiveSettings.pass_creation,
+    "autoCreateSubscriptionGroup": LiveSettings.pass_creation,
+    "channelExpiredTimeout": LiveSettings.pass_times,
+    "flushConsumerOffsetInterval": LiveSettings.pass_times,
+}

@@ -4,7 +4,8 @@ import click
 import structlog
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
-from escrowmq.cli.serving import Served, serve
+from escrowmq.cli.serving import serve
+from escrowmq.serving import Served
 
 _log = structlog.get_logger()
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from escrowmq.cli.options import HOST_HELP, log_options, refusing_in_words
-from escrowmq.cli.serving import Served, serve
+from escrowmq.cli.serving import serve
 from escrowmq.config import Config, NameServerConfig, default_data_folder, load_config, with_settings
+from escrowmq.serving import Served
 
 
 @click.command()

@@ -1,38 +1,17 @@
-"""Runs servers on this thread until the process is asked to stop."""
+"""Runs servers on the main thread until the process is asked to stop."""
 
 import contextlib
-import math
-import select
 import signal
 import socket
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
-
-class Served(Protocol):
-    """A server that does its work when it is asked to."""
-
-    def fileno(self) -> int:
-        """A descriptor that is readable while there is something to do."""
-
-    def wait_ms(self) -> float:
-        """How long nothing has to be done unless the descriptor says so."""
-
-    def step(self) -> None:
-        """Does what waits."""
+from escrowmq.serving import Served, run
 
 
 def serve(servers: Sequence[Served]) -> None:
     """Serves until SIGTERM or SIGINT. To be called on the main thread."""
     with _stop_signals() as stop:
-        wanted: list[int] = [*(server.fileno() for server in servers), stop]
-        while True:
-            wait_ms = min(server.wait_ms() for server in servers)
-            ready, _, _ = select.select(wanted, [], [], None if math.isinf(wait_ms) else wait_ms / 1_000)
-            if stop in ready:
-                return
-            for server in servers:
-                server.step()
+        run(servers, stop=stop)
 
 
 @contextlib.contextmanager

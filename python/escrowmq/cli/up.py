@@ -7,8 +7,9 @@ import structlog
 from msgspec.structs import replace
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
-from escrowmq.cli.serving import Served, serve
+from escrowmq.cli.serving import serve
 from escrowmq.config import Config, default_data_folder, with_settings
+from escrowmq.serving import Served
 
 _log = structlog.get_logger()
 

@@ -204,6 +204,14 @@ impl BrokerServer {
         Ok(())
     }
 
+    fn drop_next_answer(&self, code: i32) {
+        self.shared.drop_next_answer(code);
+    }
+
+    fn abandon(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.as_super().get().close(slf.py(), 0.0)
+    }
+
     #[pyo3(signature = (*, timeout_s = 3.0))]
     fn close(slf: &Bound<'_, Self>, timeout_s: f64) -> PyResult<()> {
         let time_max = duration("timeout_s", timeout_s)?;

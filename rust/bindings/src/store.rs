@@ -239,6 +239,18 @@ impl Store {
         self.with(py, RustStore::expire).map(Into::into)
     }
 
+    fn fail_next_flush(&self) -> PyResult<()> {
+        self.get()?.fail_next_flush();
+        Ok(())
+    }
+
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |store| {
+            store.abandon();
+            Ok(())
+        })
+    }
+
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, RustStore::close)
     }

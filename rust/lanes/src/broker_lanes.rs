@@ -32,6 +32,7 @@ impl Handler for BrokerLanes {
     }
 
     fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
+        let frame = self.fast.shared().dropped_answers.apply(frame);
         if self.fast.frame(outbox, peer, &frame) == Verdict::Passed {
             self.python.frame(outbox, peer, frame);
         }

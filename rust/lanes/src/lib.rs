@@ -24,6 +24,7 @@
 
 mod answer;
 mod broker_lanes;
+mod dropped_answers;
 mod error;
 mod event;
 pub mod fast;

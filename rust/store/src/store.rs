@@ -156,8 +156,22 @@ impl Store {
     /// # Errors
     /// [`StoreError::Poisoned`]; the next start then recovers.
     pub fn close(&self) -> Result<()> {
-        // First what was taken is finished, so that whoever waits for it is answered; its error comes again below.
-        let _ = self.finish();
+        if self.refuse_if_closed().is_ok() {
+            // First what was taken is finished, so that whoever waits for it is answered; its error comes again below.
+            let _ = self.finish();
+        }
+        self.stop_threads(StoreCore::close)
+    }
+
+    /// Stops as a kill would, between two steps of each thread: nothing is flushed or built any more and no note is left,
+    /// so the next start finds what a killed process leaves. For tests.
+    pub fn abandon(&self) {
+        self.shared.core.abandon();
+        self.stop_threads(|_| ());
+    }
+
+    /// Ends the threads, then does what is left to do, then gives the directory back.
+    fn stop_threads<T>(&self, finally: impl FnOnce(&StoreCore) -> T) -> T {
         *self.shared.is_stopping.lock() = true;
         self.shared.stopping.notify_all();
         self.stop_waits();
@@ -167,7 +181,7 @@ impl Store {
             // A thread that panicked has said so; what it left behind is for `close` to find.
             let _ = thread.join();
         }
-        let result = self.shared.core.close();
+        let result = finally(&self.shared.core);
         drop(self.lock.lock().take());
         result
     }

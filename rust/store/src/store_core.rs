@@ -8,6 +8,7 @@
 //! In sync mode the builder never passes `durable`, so what is in a queue is on disk; in async mode it follows
 //! `written`.
 
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -53,6 +54,7 @@ pub struct StoreCore {
     poison: Arc<Poison>,
     listener: OnceLock<Arc<dyn ArrivalListener>>,
     is_closed: AtomicBool,
+    fails_next_flush: AtomicBool,
     report: RecoveryReport,
 }
 
@@ -111,6 +113,7 @@ impl StoreCore {
             counters: Counters::default(),
             listener: OnceLock::new(),
             is_closed: AtomicBool::new(false),
+            fails_next_flush: AtomicBool::new(false),
             report: examined.report,
             disk,
             clock,
@@ -158,6 +161,10 @@ impl StoreCore {
     /// # Errors
     /// [`StoreError::Poisoned`].
     pub fn flush_once(&self) -> Result<LogOffset> {
+        if self.fails_next_flush.swap(false, Ordering::Relaxed) {
+            let source = io::Error::other("a test has asked for it");
+            return Err(self.poison_unless_full(StoreError::io("sync", &self.layout.root)(source)));
+        }
         let end = self.log.flush().inspect_err(|_| self.stop_waits())?;
         self.counters.count_flush();
         Ok(end)
@@ -249,6 +256,18 @@ impl StoreCore {
             result => result?,
         }
         remove_file(&*self.disk, &self.layout.root, &self.layout.abort)
+    }
+
+    /// Has the next flush fail as if the disk had refused it, for tests.
+    pub fn fail_next_flush(&self) {
+        self.fails_next_flush.store(true, Ordering::Relaxed);
+    }
+
+    /// Does nothing any more, and leaves the directory as it is.
+    pub(crate) fn abandon(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        let _no_expiry = self.expiry.pause();
+        self.log.close();
     }
 
     /// Takes no more appends, and brings those that were taken to disk and into their queues.

@@ -135,3 +135,34 @@ fn waits_end_when_the_store_is_closed_or_time_is_endless() {
     store.close().expect("close");
     assert!(matches!(waiter.join().expect("waiter"), Err(StoreError::Closed)));
 }
+
+#[test]
+fn an_abandoned_store_is_opened_again_as_after_a_kill() {
+    let folder = tempfile::tempdir().expect("folder");
+    let store = open(folder.path());
+    let batch = vec![message("orders", b"body"); 50];
+    store.append(&batch).expect("append");
+    store.abandon();
+    assert!(matches!(store.append(&batch), Err(StoreError::Closed)));
+    assert!(folder.path().join("abort").exists());
+    store.close().expect("nothing is left to do");
+    assert!(folder.path().join("abort").exists(), "closing does not make it orderly");
+
+    let store = open(folder.path());
+    assert!(!store.recovery_report().was_orderly);
+    let found = store.read_queue("orders", 0, QueueOffset(0), 100, usize::MAX).expect("read");
+    assert_eq!(found.len(), 50);
+}
+
+#[test]
+fn a_flush_that_a_test_has_fail_poisons_the_store_until_it_is_opened_again() {
+    let folder = tempfile::tempdir().expect("folder");
+    let options = || StoreOptions { flush: FlushMode::Sync, ..options() };
+    let store = Store::open(folder.path(), options()).expect("open");
+    store.fail_next_flush();
+    let receipts = store.append(&[message("orders", b"body")]).expect("append");
+    let refused = store.wait_durable(receipts[0].end_offset(), WAIT);
+    assert!(matches!(refused, Err(StoreError::Poisoned { .. })), "{refused:?}");
+    store.close().expect_err("it is poisoned");
+    Store::open(folder.path(), options()).expect("open").flush().expect("all is well");
+}

@@ -10,6 +10,8 @@ use escrowmq_net::{ConnectionId, Peer, Remote};
 use escrowmq_store::{FlushMode, LogOffset, Store, StoreCore};
 use escrowmq_wire::{Frame, RemotingHeader};
 
+use crate::dropped_answers::DroppedAnswers;
+
 use super::alarm::Alarm;
 use super::codes::{request, response};
 use super::consumer_offsets::ConsumerOffsets;
@@ -85,6 +87,7 @@ pub struct FastLaneShared {
     /// What groups read next.
     pub offsets: ConsumerOffsets,
     pub(crate) mailbox: Mailbox,
+    pub(crate) dropped_answers: DroppedAnswers,
     pub(super) counters: Counters,
     /// Whether no more sends are taken.
     pub(super) is_closing: AtomicBool,
@@ -101,6 +104,7 @@ impl FastLaneShared {
             knowledge: Knowledge::new(broker_permission),
             offsets: ConsumerOffsets::default(),
             mailbox: Mailbox::default(),
+            dropped_answers: DroppedAnswers::default(),
             counters: Counters::default(),
             is_closing: AtomicBool::new(false),
         })
@@ -119,6 +123,11 @@ impl FastLaneShared {
                 return;
             }
         }
+    }
+
+    /// Has the next request of this code carried out and not answered, for tests.
+    pub fn drop_next_answer(&self, code: i32) {
+        self.dropped_answers.drop_next(code);
     }
 
     /// Counts a pull that is answered.
@@ -225,6 +234,11 @@ impl FastLane {
             options,
             identity,
         }
+    }
+
+    /// What other threads share with it.
+    pub(crate) fn shared(&self) -> &FastLaneShared {
+        &self.shared
     }
 
     /// Starts its threads, which go with it.
