@@ -27,6 +27,12 @@ pub struct StoreLayout {
     pub key_index: PathBuf,
     /// Configuration as JSON.
     pub config: PathBuf,
+    /// The timers' wheel.
+    pub timer_wheel: PathBuf,
+    /// Files of the timer log.
+    pub timer_log: PathBuf,
+    /// How far the timers are.
+    pub timer_checkpoint: PathBuf,
     /// Times up to which log, queues and index are durable.
     pub checkpoint: PathBuf,
     /// Present while a broker runs, and after it was killed.
@@ -53,6 +59,9 @@ impl StoreLayout {
             consume_queues: root.join("consumequeue"),
             key_index: root.join("index"),
             config: root.join("config"),
+            timer_wheel: root.join("timerwheel"),
+            timer_log: root.join("timerlog"),
+            timer_checkpoint: root.join("config").join("timercheck"),
             checkpoint: root.join("checkpoint"),
             abort: root.join("abort"),
             lock: root.join("lock"),

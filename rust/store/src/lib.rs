@@ -12,6 +12,7 @@
 //! consume_queue/  a queue's entries, all queues, search by time
 //! key_index/      messages by key
 //! queue_builder   log -> queues and index
+//! timer/          messages that wait for a time of their own
 //! recovery/       what a start does with what it finds
 //! store_core      all of it, step by step; store: on threads
 //! ```
@@ -42,6 +43,7 @@ mod stop_note;
 mod store;
 mod store_core;
 mod store_reads;
+pub mod timer;
 mod visible_limit;
 
 pub use arrivals::{Arrival, ArrivalListener};

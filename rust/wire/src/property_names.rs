@@ -64,6 +64,14 @@ pub const TIMER_DELAY_MS: &str = "TIMER_DELAY_MS";
 pub const TIMER_DELIVER_MS: &str = "TIMER_DELIVER_MS";
 /// Time of delivery of a message in the timer topic.
 pub const TIMER_OUT_MS: &str = "TIMER_OUT_MS";
+/// When a message of the timer topic was taken in, in whole ticks.
+pub const TIMER_ENQUEUE_MS: &str = "TIMER_ENQUEUE_MS";
+/// When it was given out.
+pub const TIMER_DEQUEUE_MS: &str = "TIMER_DEQUEUE_MS";
+/// How often it was put back to wait longer.
+pub const TIMER_ROLL_TIMES: &str = "TIMER_ROLL_TIMES";
+/// Unique id of the message that this one takes back.
+pub const TIMER_DEL_UNIQKEY: &str = "TIMER_DEL_UNIQKEY";
 /// Number of messages in an inner batch.
 pub const INNER_NUM: &str = "INNER_NUM";
 /// First queue offset of an inner batch.

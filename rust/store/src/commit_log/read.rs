@@ -59,6 +59,13 @@ impl CommitLog {
     }
 }
 
+impl CommitLog {
+    /// Whether a record or a blank begins at an offset.
+    pub fn is_item_at(&self, at: LogOffset) -> bool {
+        self.chain.segment_for(at.0).is_some_and(|segment| item_in(&segment, at.0).is_ok())
+    }
+}
+
 /// A walk over the records of a chain from an offset to a limit. Blanks are passed over.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
