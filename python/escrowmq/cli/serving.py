@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import resource
 import select
 import signal
 import socket
@@ -25,14 +26,22 @@ class Served(Protocol):
 def serve(servers: Sequence[Served]) -> None:
     """Serves until SIGTERM or SIGINT. To be called on the main thread."""
     with _stop_signals() as stop:
-        wanted: list[int] = [*(server.fileno() for server in servers), stop]
+        # Not select(), which knows no descriptors above 1,023: a store with many files may have taken those.
+        ready = select.poll()
+        for descriptor in (*(server.fileno() for server in servers), stop):
+            ready.register(descriptor, select.POLLIN)
         while True:
             wait_ms = min(server.wait_ms() for server in servers)
-            ready, _, _ = select.select(wanted, [], [], None if math.isinf(wait_ms) else wait_ms / 1_000)
-            if stop in ready:
+            if stop in dict(ready.poll(None if math.isinf(wait_ms) else wait_ms)):
                 return
             for server in servers:
                 server.step()
+
+
+def take_all_descriptors() -> None:
+    """Lets this process have as many descriptors as it may. Every connection takes one, and often few are given."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextlib.contextmanager
