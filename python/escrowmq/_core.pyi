@@ -930,7 +930,8 @@ class Limits:
             connection_idle_s: How long a connection may be silent.
             frame_size_max_bytes: Largest frame; a peer that announces more is closed.
             in_flight_max_bytes: Bytes of a connection that are unanswered or unsent. Above, it is not read.
-            in_flight_total_max_bytes: The same of all connections together.
+            in_flight_total_max_bytes: The same of all connections together; above, each is read as far as its share of
+                as much again.
             frame_timeout_s: How long a frame may take to arrive.
             stall_timeout_s: How long a peer may leave more than `in_flight_max_bytes` of answers unread.
             connect_timeout_s: How long `Server.connect` may take.

@@ -20,6 +20,8 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     frame_size_max_bytes: Bytes = 16_777_216
     in_flight_max_bytes: Bytes = 33_554_432
     in_flight_total_max_bytes: Bytes = 268_435_456
+    frame_timeout_s: Seconds = 30
+    stall_timeout_s: Seconds = 10
 
 
 def own_settings(config: Struct, kind: type[Struct]) -> dict[str, Any]:

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.compat.asking import send
 from tests.compat.broker_process import Client, ServerProcess
-from tests.compat.test_broker import send
 from tests.interop.apache import BROKER_NAME, CLUSTER_NAME, Apache
 from tests.interop.installation import Installation
 

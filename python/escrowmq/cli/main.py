@@ -4,6 +4,7 @@ import click
 
 from escrowmq.cli.broker import broker
 from escrowmq.cli.namesrv import namesrv
+from escrowmq.cli.serving import take_all_descriptors
 from escrowmq.cli.up import up
 
 
@@ -11,6 +12,7 @@ from escrowmq.cli.up import up
 @click.version_option(package_name="escrowmq")
 def main() -> None:
     """Holds a message in escrow until your database decides."""
+    take_all_descriptors()
 
 
 main.add_command(up)

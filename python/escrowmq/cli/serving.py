@@ -1,6 +1,7 @@
 """Runs servers on the main thread until the process is asked to stop."""
 
 import contextlib
+import resource
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,12 @@ def serve(servers: Sequence[Served]) -> None:
     """Serves until SIGTERM or SIGINT. To be called on the main thread."""
     with _stop_signals() as stop:
         run(servers, stop=stop)
+
+
+def take_all_descriptors() -> None:
+    """Lets this process have as many descriptors as it may. Every connection takes one, and often few are given."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextlib.contextmanager

@@ -81,6 +81,8 @@ pub struct Connection {
     pub is_watched_for_write: bool,
     pub is_dirty: bool,
     pub is_readable_again: bool,
+    /// Whether it is on the list of those that wait for the total.
+    pub is_waiting_for_total: bool,
     pub last_traffic: Instant,
     pub last_write: Option<Instant>,
     /// When the frame that is not whole began.
@@ -108,6 +110,7 @@ impl Connection {
             is_watched_for_write: false,
             is_dirty: false,
             is_readable_again: false,
+            is_waiting_for_total: false,
             last_traffic: now,
             last_write: None,
             frame_since: None,

@@ -7,6 +7,9 @@ use escrowmq_wire::FRAME_SIZE_MAX_DEFAULT;
 
 use crate::error::NetError;
 
+/// Most requests are shorter.
+const SHARE_MIN: usize = 1024;
+
 /// Where to listen, and what peers may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -18,7 +21,7 @@ pub struct Options {
     pub connections_max: usize,
     /// Bytes of one connection that are unsettled or unwritten; above, it is not read.
     pub in_flight_max_bytes: usize,
-    /// The same of all connections together, half-received frames included.
+    /// The same of all connections together, half-received frames included; above, each may have its share of as much again.
     pub in_flight_total_max_bytes: usize,
     /// How long a connection may carry nothing, in either direction.
     pub idle_timeout: Duration,
@@ -47,6 +50,13 @@ impl Default for Options {
 }
 
 impl Options {
+    /// What a connection may hold even while all together hold too much; nothing where that would hold no frame worth the
+    /// name.
+    pub(crate) fn share_of_total(&self) -> usize {
+        let share = self.in_flight_total_max_bytes / self.connections_max.max(1);
+        if share < SHARE_MIN { 0 } else { share }
+    }
+
     /// A frame that may come must also be allowed to wait for its answer.
     pub(crate) fn check(&self) -> Result<(), NetError> {
         let rising = [

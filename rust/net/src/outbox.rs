@@ -21,6 +21,17 @@ use crate::counters::Counters;
 use crate::deadlines::Deadlines;
 use crate::options::Options;
 
+/// How much a connection may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// As much as it likes.
+    Plenty,
+    /// So many bytes.
+    Little(usize),
+    /// Nothing.
+    None,
+}
+
 /// What a handler does with connections.
 #[derive(Debug)]
 pub struct Outbox {
@@ -36,7 +47,7 @@ pub struct Outbox {
     pub(crate) readable_again: Vec<ConnectionId>,
     /// Those to be removed.
     pub(crate) gone: Vec<(Peer, CloseReason)>,
-    /// Those that wait for the total to shrink, longest first.
+    /// Those that wait for the total to shrink, longest first; some may have given back enough to read again meanwhile.
     waiting_for_total: Vec<ConnectionId>,
     in_flight_size: usize,
     next_id: Arc<AtomicU64>,
@@ -253,20 +264,29 @@ impl Outbox {
         } else if in_flight_size <= size_max / 2 && found.is_paused_for(Pause::InFlight) {
             self.unpause(connection, Pause::InFlight);
         }
+        if charged_size < self.options.share_of_total() / 2 {
+            self.unpause(connection, Pause::Total);
+        }
         self.schedule(connection);
     }
 
-    /// Whether a connection may read now; if not, it waits for the total to shrink.
-    pub(crate) fn has_room_in_total(&mut self, connection: ConnectionId) -> bool {
-        let has_room = self.in_flight_size <= self.options.in_flight_total_max_bytes;
-        if !has_room
-            && let Some(found) = self.connections.get_mut(&connection)
-            && !found.is_paused_for(Pause::Total)
-        {
-            found.pause(Pause::Total);
+    /// How much a connection may read now; if nothing, it waits for the total to shrink. Over the limit, one that holds
+    /// little may still read its share: those who hold much hold up each other, not everybody.
+    pub(crate) fn room_in_total(&mut self, connection: ConnectionId) -> Room {
+        if self.in_flight_size <= self.options.in_flight_total_max_bytes {
+            return Room::Plenty;
+        }
+        let share = self.options.share_of_total();
+        let Some(found) = self.connections.get_mut(&connection) else { return Room::None };
+        if found.charged_size < share {
+            return Room::Little(share - found.charged_size);
+        }
+        found.pause(Pause::Total);
+        if !found.is_waiting_for_total {
+            found.is_waiting_for_total = true;
             self.waiting_for_total.push(connection);
         }
-        has_room
+        Room::None
     }
 
     /// Lets those read again that waited for the total, once a quarter of it is free.
@@ -274,6 +294,9 @@ impl Outbox {
         let resume_size = self.options.in_flight_total_max_bytes / 4 * 3;
         if !self.waiting_for_total.is_empty() && self.in_flight_size <= resume_size {
             for connection in std::mem::take(&mut self.waiting_for_total) {
+                if let Some(found) = self.connections.get_mut(&connection) {
+                    found.is_waiting_for_total = false;
+                }
                 self.unpause(connection, Pause::Total);
             }
         }

@@ -16,6 +16,9 @@ use rustix::io::Errno;
 /// Room for one read.
 const READ_SIZE: usize = 64 * 1024;
 
+/// Room for one read when memory is short.
+const LITTLE: usize = 16 * 1024;
+
 /// What a read gave.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Filled {
@@ -69,20 +72,27 @@ impl ReceiveBuffer {
             buffer.reserve_exact(growth);
         }
         let room = buffer.capacity() - buffer.len();
-        let size = match rustix::io::read(socket, spare_capacity(buffer)) {
-            Ok(0) => return Ok(Filled::End),
-            Ok(size) => size,
-            Err(Errno::AGAIN) => return Ok(Filled::Nothing),
-            Err(error) => return Err(error.into()),
-        };
-        if is_shared {
-            if size >= READ_SIZE / 2 {
+        let read = filled(rustix::io::read(socket, spare_capacity(buffer)), room)?;
+        if let (Filled::Some(size) | Filled::Last(size), true) = (&read, is_shared) {
+            if *size >= READ_SIZE / 2 {
                 self.partial = mem::take(shared);
             } else {
                 self.partial = shared.as_slice().to_vec();
             }
         }
-        Ok(if size == room { Filled::Some(size) } else { Filled::Last(size) })
+        Ok(read)
+    }
+
+    /// Reads once, and no more than so many bytes. To be called when [`Self::next_frame`] has no more.
+    pub fn fill_little(&mut self, socket: impl AsFd, size_max: usize) -> io::Result<Filled> {
+        debug_assert!(self.frames.is_empty());
+        let mut bytes = [0; LITTLE];
+        let room = size_max.min(LITTLE);
+        let read = filled(rustix::io::read(socket, &mut bytes[..room]), room)?;
+        if let Filled::Some(size) | Filled::Last(size) = read {
+            self.partial.extend_from_slice(&bytes[..size]);
+        }
+        Ok(read)
     }
 
     /// Takes the next frame, if it is whole.
@@ -109,6 +119,17 @@ impl ReceiveBuffer {
                 Err(error)
             }
         }
+    }
+}
+
+/// What a read into so much room gave.
+fn filled(read: Result<usize, Errno>, room: usize) -> io::Result<Filled> {
+    match read {
+        Ok(0) => Ok(Filled::End),
+        Ok(size) if size == room => Ok(Filled::Some(size)),
+        Ok(size) => Ok(Filled::Last(size)),
+        Err(Errno::AGAIN) => Ok(Filled::Nothing),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -153,6 +174,22 @@ mod tests {
         assert_eq!(buffer.next_frame(1 << 24).expect("nothing"), None);
         assert_eq!(buffer.len(), 0);
         assert_eq!(buffer.fill(&receiver, &mut shared).expect("read"), Filled::End);
+    }
+
+    #[test]
+    fn a_little_at_a_time_makes_a_frame_too() {
+        let (mut sender, receiver) = UnixStream::pair().expect("pair");
+        let mut buffer = ReceiveBuffer::default();
+        let bytes = frame(1_000);
+        sender.write_all(&bytes).expect("send");
+        let mut missing = bytes.len();
+        while missing > 100 {
+            assert_eq!(buffer.next_frame(1 << 24).expect("partial"), None);
+            assert_eq!(buffer.fill_little(&receiver, 100).expect("read"), Filled::Some(100));
+            missing -= 100;
+        }
+        assert_eq!(buffer.fill_little(&receiver, 1 << 20).expect("read"), Filled::Last(missing));
+        assert_eq!(buffer.next_frame(1 << 24).expect("frame").expect("whole").body.len(), 1_000);
     }
 
     #[test]

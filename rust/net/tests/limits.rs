@@ -186,6 +186,40 @@ fn half_frames_that_fill_the_total_are_closed_in_time_and_others_go_on() {
 }
 
 #[test]
+fn those_who_hold_much_hold_up_each_other_and_nobody_else() {
+    let limit = 64 * 1024;
+    let options = Options {
+        frame_size_max_bytes: limit,
+        in_flight_max_bytes: limit,
+        in_flight_total_max_bytes: limit,
+        connections_max: 16,
+        frame_timeout: Duration::from_secs(3600),
+        ..loopback()
+    };
+    let running = start(options, Reaction::Echo);
+    let mut modest = running.connect();
+    let frame = frame_bytes(1, &vec![0; 60_000]);
+    let mut hostile: Vec<_> = (0..8).map(|_| running.connect()).collect();
+    for client in &mut hostile {
+        client.send(&frame[..50_000]);
+    }
+    running.wait_for(|statistics| statistics.bytes_in_flight > limit as u64);
+    for opaque in 0..100 {
+        // One at a time, and more at once than a share of 4 KiB holds.
+        modest.request(opaque, &[7; 1_000]);
+        assert_eq!(modest.receive().expect("an answer").0, opaque);
+        let many: Vec<u8> = (0..20).flat_map(|opaque| frame_bytes(opaque, &[7; 1_000])).collect();
+        modest.send(&many);
+        for opaque in 0..20 {
+            assert_eq!(modest.receive().expect("an answer").0, opaque);
+        }
+        still_serves(&running);
+    }
+    let in_flight = running.server.statistics().bytes_in_flight;
+    assert!(in_flight <= 2 * limit as u64 + 64 * 1024, "{in_flight} bytes in flight");
+}
+
+#[test]
 fn too_many_connections_are_closed_at_once_and_counted() {
     let running = start(Options { connections_max: 3, ..loopback() }, Reaction::Echo);
     let mut clients: Vec<_> = (0..3).map(|_| running.connect()).collect();

@@ -9,7 +9,7 @@ use super::EventLoop;
 use crate::close_reason::CloseReason;
 use crate::connection::{ConnectionId, LINGER, State};
 use crate::handler::{Handler, in_flight_size};
-use crate::outbox::token;
+use crate::outbox::{Room, token};
 use crate::receive_buffer::Filled;
 use crate::write_queue::Written;
 
@@ -28,7 +28,11 @@ impl<H: Handler> EventLoop<H> {
             return self.linger(connection);
         }
         loop {
-            if !self.deliver(connection) || !self.outbox.has_room_in_total(connection) {
+            if !self.deliver(connection) {
+                return;
+            }
+            let room = self.outbox.room_in_total(connection);
+            if room == Room::None {
                 return;
             }
             let now = self.outbox.now;
@@ -36,7 +40,11 @@ impl<H: Handler> EventLoop<H> {
             if share == 0 {
                 return self.outbox.mark_readable_again(connection);
             }
-            let size = match found.received.fill(&found.stream, &mut self.read_buffer) {
+            let read = match room {
+                Room::Little(size_max) => found.received.fill_little(&found.stream, size_max),
+                Room::Plenty | Room::None => found.received.fill(&found.stream, &mut self.read_buffer),
+            };
+            let size = match read {
                 Ok(Filled::Some(size)) => size,
                 Ok(Filled::Last(size)) => {
                     found.may_read = found.has_end;
