@@ -572,6 +572,78 @@ class Clock:
         """
 
 @final
+class TimerStatistics:
+    """What timers did since they were opened."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def taken_in(self) -> int:
+        """Messages that began to wait."""
+    @property
+    def delivered(self) -> int:
+        """Messages delivered."""
+    @property
+    def delivered_late(self) -> int:
+        """Of these, messages that were due before they could begin to wait."""
+    @property
+    def rolled(self) -> int:
+        """Messages put back to wait longer."""
+    @property
+    def recalled(self) -> int:
+        """Messages taken back by their senders."""
+    @property
+    def found_delivered(self) -> int:
+        """Messages that were in the log already when they were due: a kill had come before the checkpoint."""
+    @property
+    def lost(self) -> int:
+        """Messages that could not be delivered: expired, damaged, or for a queue that can't be."""
+    @property
+    def rebuilds(self) -> int:
+        """How often wheel and timer log were made anew from the timer topic."""
+
+@final
+class Timers:
+    """Messages of a store that wait for a time of their own, and the thread that delivers them.
+
+    They wait in queue 0 of `rmq_sys_wheel_timer`, each with the time in `TIMER_OUT_MS` and its own queue in `REAL_TOPIC` and
+    `REAL_QID`. Wheel, timer log and checkpoint are Apache RocketMQ's; a store without such messages has none of them.
+    """
+
+    @staticmethod
+    def start(
+        store: Store,
+        *,
+        precision_ms: int = 1_000,
+        roll_window_slots: int = 172_800,
+        log_file_size_bytes: int = 104_857_600,
+    ) -> Timers:
+        """Opens the timers of a store, and runs them by its clock until they are closed.
+
+        Args:
+            store: The store. It must be closed after its timers.
+            precision_ms: Milliseconds of a slot: as exact as deliveries are.
+            roll_window_slots: Slots that a message waits at most before it goes round by the timer topic.
+            log_file_size_bytes: Bytes of a file of the timer log. Sizes found on disk beat it.
+
+        Raises:
+            BadOption: No wheel can have these sizes.
+            ForeignFile: Something is in the way.
+        """
+    def appended(self, end_offset: int) -> None:
+        """Says that a message was appended to the timer topic, and where its record ends."""
+    def count_at(self, time_ms: int) -> int:
+        """How many messages wait in the slot of a time."""
+    def checkpoint(self) -> bytes:
+        """How far they are, as replicas ask for it: 56 bytes."""
+    def metrics(self) -> str:
+        """How many messages wait for each topic, as the JSON of `timermetrics`."""
+    def statistics(self) -> TimerStatistics:
+        """What they did since they were opened."""
+    def close(self) -> None:
+        """Stops them, and writes down how far they are. A second call does nothing."""
+
+@final
 class ConfigFile:
     """A file of JSON in a store's folder, as RocketMQ keeps them: the version before it stays beside it as `.bak`."""
 

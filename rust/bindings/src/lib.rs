@@ -23,6 +23,7 @@ mod report;
 mod server;
 mod server_event;
 mod store;
+mod timers;
 mod wire;
 
 /// The native module.
@@ -62,6 +63,8 @@ mod _core {
     use crate::server_event::{ConnectionClosed, ConnectionOpened, LogVisible, Request, Response};
     #[pymodule_export]
     use crate::store::Store;
+    #[pymodule_export]
+    use crate::timers::{TimerStatistics, Timers};
     #[pymodule_export]
     use crate::wire::{decode_frames, decode_records, encode_frames};
 }

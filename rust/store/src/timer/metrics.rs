@@ -32,7 +32,9 @@ impl TimerMetrics {
             let number = |name: &str| value[name].as_i64().unwrap_or(0);
             (topic.clone(), Waiting { count: number("count"), changed_ms: number("timeStamp") })
         });
-        Self { counts: counts.collect(), version: found["dataVersion"].clone(), file, is_changed: false }
+        let (counts, version) = (counts.collect(), found["dataVersion"].clone());
+        let version = if version.is_object() { version } else { version_of(0, 0) };
+        Self { counts, version, file, is_changed: false }
     }
 
     /// Counts messages that begin or, below 0, end their wait.
@@ -68,9 +70,13 @@ impl TimerMetrics {
             return Ok(());
         }
         let counter = self.version["counter"].as_i64().unwrap_or(0) + 1;
-        self.version = json!({"counter": counter, "stateVersion": 0, "timestamp": now_ms});
+        self.version = version_of(counter, now_ms);
         self.file.save(&self.text())?;
         self.is_changed = false;
         Ok(())
     }
+}
+
+fn version_of(counter: i64, now_ms: i64) -> Value {
+    json!({"counter": counter, "stateVersion": 0, "timestamp": now_ms})
 }

@@ -20,12 +20,14 @@ mod options;
 mod recover;
 mod restore;
 mod take_in;
+mod thread;
 mod timers;
 mod unit;
 mod wheel;
 
 pub use checkpoint::CHECKPOINT_SIZE;
 pub use options::TimerOptions;
+pub use thread::TimerThread;
 pub use timers::{Round, TimerStatistics, Timers};
 pub use wheel::WHEEL_SLOTS;
 
