@@ -31,7 +31,8 @@ impl Timers {
         let store: Arc<Owned<RustStore>> = store.get().shared()?;
         let options =
             TimerOptions { precision_ms, roll_window_slots, log_file_size_bytes, ..TimerOptions::default() };
-        let thread = py.detach(|| TimerThread::start(store, OpenStore::core, options)).map_err(store_error)?;
+        let thread =
+            py.detach(|| TimerThread::start(store, OpenStore::core, options)).map_err(store_error)?;
         Ok(Self { thread: Owned::new(thread) })
     }
 

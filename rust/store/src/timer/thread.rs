@@ -57,7 +57,8 @@ impl<S: Send + Sync + 'static> TimerThread<S> {
         shared.core().clock.listen(Arc::downgrade(&listener));
         drop(listener);
         let running = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("escrow-timer".to_string()).spawn(move || running.run());
+        let thread =
+            std::thread::Builder::new().name("escrow-timer".to_string()).spawn(move || running.run());
         let thread = thread.map_err(StoreError::io("start threads for", &shared.core().layout.root))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
