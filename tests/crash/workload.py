@@ -68,7 +68,7 @@ class Workload:
 
     def _consume(self, client: Client) -> None:
         topic = self.chance.choice((TASKS, RETRIES))
-        for record in _pull(client, topic, self.consumed[topic]):
+        for record in pull(client, topic, self.consumed[topic]):
             if self.chance.randrange(GIVEN_BACK_ONE_IN) == 0:
                 self._give_back(client, record)
             self.consumed[topic] = record.queue_offset + 1
@@ -103,7 +103,8 @@ class Workload:
         return ahead
 
 
-def _pull(client: Client, topic: str, offset: int) -> list[Record]:
+def pull(client: Client, topic: str, offset: int) -> list[Record]:
+    """Messages of queue 0 from an offset on, up to 32."""
     fields = {
         "consumerGroup": GROUP,
         "topic": topic,

@@ -7,16 +7,12 @@ import pytest
 from tests.golden.later_conversation import DELAY_LEVELS, all_told, hold
 from tests.golden.test_later import recorded
 from tests.interop.apache import Apache
-from tests.interop.installation import install, missing_tools
+from tests.interop.installation import Installation
 from tests.unit.server.peer import Peer
 
 from escrowmq import Frame
 
-MISSING = missing_tools()
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on the path, to run Apache RocketMQ"),
-]
+pytestmark = pytest.mark.timeout(600)
 
 
 class ApachesBroker:
@@ -38,10 +34,10 @@ class ApachesBroker:
         """Whoever waits for messages asks again and again."""
 
 
-def test_the_recorded_conversation_is_what_apaches_broker_says(tmp_path: Path) -> None:
+def test_the_recorded_conversation_is_what_apaches_broker_says(installation: Installation, tmp_path: Path) -> None:
     options = {"messageDelayLevel": DELAY_LEVELS}
     with (
-        Apache(install(), tmp_path / "store", scratch=tmp_path, options=options) as apache,
+        Apache(installation, tmp_path / "store", scratch=tmp_path, options=options) as apache,
         Peer(apache.broker_address) as peer,
     ):
         assert all_told(hold(ApachesBroker(peer))) == all_told(recorded())
