@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, field
 
-from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, Port, Ratio
+from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, PagesPort, Port, Ratio
 
 
 class FastLaneConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +43,8 @@ class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fie
     client_timeout_ms: Milliseconds = 120_000
     queue_lease_ms: Milliseconds = 60_000
     resets_offsets: bool = True
+    metrics_host: str = "127.0.0.1"
+    metrics_port: PagesPort = -1
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,6 +139,8 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "flushConsumerOffsetInterval": ApacheKey("broker", "offsets_interval_ms", int),
     "channelExpiredTimeout": ApacheKey("broker", "client_timeout_ms", int),
     "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
+    "metricsPromExporterHost": ApacheKey("broker", "metrics_host", str),
+    "metricsPromExporterPort": ApacheKey("broker", "metrics_port", int),
     "traceOn": ApacheKey("broker", "asks_for_traces", _is_true),
     "longPollingEnable": ApacheKey("broker", "has_long_polling", _is_true),
     "shortPollingTimeMills": ApacheKey("broker", "short_polling_ms", int),
