@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, field
 
-from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, Port, Ratio
+from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, PagesPort, Port, Ratio
 
 DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 DELAY_LEVELS_PATTERN: Final = "^[0-9]{1,9}[smhd]( [0-9]{1,9}[smhd])*$"
@@ -48,6 +48,8 @@ class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fie
     delay_levels: Annotated[str, Meta(pattern=DELAY_LEVELS_PATTERN)] = DELAY_LEVELS
     delay_offsets_interval_ms: Milliseconds = 1_000
     resets_offsets: bool = True
+    metrics_host: str = "127.0.0.1"
+    metrics_port: PagesPort = -1
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -144,6 +146,8 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "messageDelayLevel": ApacheKey("broker", "delay_levels", str),
     "flushDelayOffsetInterval": ApacheKey("broker", "delay_offsets_interval_ms", int),
     "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
+    "metricsPromExporterHost": ApacheKey("broker", "metrics_host", str),
+    "metricsPromExporterPort": ApacheKey("broker", "metrics_port", int),
     "traceOn": ApacheKey("broker", "asks_for_traces", _is_true),
     "longPollingEnable": ApacheKey("broker", "has_long_polling", _is_true),
     "shortPollingTimeMills": ApacheKey("broker", "short_polling_ms", int),

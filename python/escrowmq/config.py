@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
 from escrowmq.errors import ConfigError
-from escrowmq.server_config import LimitsConfig, Milliseconds, Port
+from escrowmq.server_config import LimitsConfig, Milliseconds, PagesPort, Port
 
 
 class NameServerConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +35,8 @@ class NameServerConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_f
     deletes_missing_topics: bool = False
     waits_for_brokers: bool = False
     wait_for_brokers_s: Annotated[int, Meta(ge=0)] = 45
+    metrics_host: str = "127.0.0.1"
+    metrics_port: PagesPort = -1
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

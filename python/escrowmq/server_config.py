@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta, Struct
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65_535)]
+PagesPort: TypeAlias = Annotated[int, Meta(ge=-1, le=65_535)]
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=1)]

@@ -7,7 +7,7 @@ Everything here is done by the one thread that calls `step`. What a batch change
 the batch is answered, so that a client never finds less than it was told.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ import structlog
 from msgspec.structs import asdict, replace
 
 from escrowmq import _core
-from escrowmq.broker import addresses, processors
+from escrowmq.broker import addresses, metrics, processors
 from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
@@ -43,6 +43,7 @@ from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.server_config import LimitsConfig, own_settings
+from escrowmq.telemetry.metrics import Reading
 
 BATCH_COUNT_MAX: Final = 256
 CLIENT_SCAN_MS: Final = 10_000
@@ -188,6 +189,20 @@ class Broker:
     def advertised(self) -> str:
         """The address that clients are told."""
         return self._advertised
+
+    def metrics(self) -> Iterator[Reading]:
+        """What a monitor reads: what the tables say now, and the rest when it is gone through, on any thread."""
+        found = metrics.overview(self._context, name_server_count=len(self.registered_at))
+        return metrics.readings(found, self._server, self._store)
+
+    def unready(self) -> str | None:
+        """Why sends are refused at the moment; None if they are not."""
+        store = self._store.statistics()
+        if store.poisoned_by is not None:
+            return f"the store is poisoned: {store.poisoned_by}"
+        if store.disk_used_ratio >= self._context.settings.store.disk_refuse_ratio:
+            return f"the disk is full: {store.disk_used_ratio:.0%} in use"
+        return None
 
     @property
     def registered_at(self) -> list[str]:

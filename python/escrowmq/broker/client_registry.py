@@ -75,6 +75,10 @@ class ClientRegistry:
         members = self._producers.get(group)
         return None if members is None else list(members.values())
 
+    def all_producers(self) -> list[Client]:
+        """The producers of all groups; one of several groups as often."""
+        return [client for members in self._producers.values() for client in members.values()]
+
     def register_consumer(
         self, client: Client, data: ConsumerData, *, now_ms: int, has_subscriptions: bool = True
     ) -> bool:

@@ -4,6 +4,7 @@ import click
 import structlog
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
+from escrowmq.cli.pages import broker_pages
 from escrowmq.cli.serving import serve
 from escrowmq.serving import Served
 
@@ -22,6 +23,7 @@ def broker(options: BrokerOptions, *, logs: Served) -> None:
         from escrowmq.broker.app import Broker  # noqa: PLC0415
 
         with Broker(config.broker, config.store, data=folder) as server:
-            click.echo(f"broker {config.broker.name} at {', '.join(server.addresses)}, data in {folder}")
-            serve([server, logs])
+            with broker_pages(server, config.broker) as pages:
+                click.echo(f"broker {config.broker.name} at {', '.join(server.addresses)}, data in {folder}")
+                serve([server, logs, *pages])
             _log.info("broker stops", broker=config.broker.name)

@@ -17,6 +17,7 @@ from escrowmq.telemetry.native_logs import NativeLogs
 
 Command = Callable[..., None]
 
+METRICS_HELP: Final = "Port of /metrics, /healthz and /readyz; 0 means any that is free. Default: there are none."
 HOST_HELP: Final = "Address to listen on. Default: 127.0.0.1, so only this machine is served."
 
 _log = structlog.get_logger()
@@ -30,6 +31,7 @@ class BrokerOptions(Struct, frozen=True, kw_only=True):
     host: str | None
     namesrv: str | None
     data: Path | None
+    metrics_port: int | None
     config_path: Path | None
     settings: tuple[str, ...]
 
@@ -55,6 +57,7 @@ class BrokerOptions(Struct, frozen=True, kw_only=True):
             "host": self.host,
             "name_servers": self.namesrv,
             "data": self.data,
+            "metrics_port": self.metrics_port,
         }
         for key, value in said.items():
             if value is not None:
@@ -70,6 +73,7 @@ def broker_options(command: Command) -> Command:
     @click.option("--host", help=HOST_HELP)
     @click.option("--namesrv", help="Name servers to register with: HOST:PORT, several separated by semicolons.")
     @click.option("--data", type=click.Path(path_type=Path), help="Folder of everything that is kept.")
+    @click.option("--metrics-port", type=int, help=METRICS_HELP)
     @click.option(
         "--config", "config_path", type=click.Path(path_type=Path), help="escrowmq.toml, or RocketMQ's broker.conf."
     )

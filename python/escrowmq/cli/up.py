@@ -7,6 +7,7 @@ import structlog
 from msgspec.structs import replace
 
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
+from escrowmq.cli.pages import broker_pages, name_server_pages
 from escrowmq.cli.serving import serve
 from escrowmq.config import Config, default_data_folder, with_settings
 from escrowmq.serving import Served
@@ -43,11 +44,12 @@ def _run(config: Config, logs: Served) -> None:
     with NameServer(config.namesrv, data=namesrv_folder) as name_server:
         settings = replace(config.broker, name_servers=[*name_server.addresses, *config.broker.name_servers])
         with Broker(settings, config.store, data=folder, while_stopping=name_server.step) as broker:
-            click.echo(
-                f"name server  {', '.join(name_server.addresses)}\n"
-                f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
-                f"data         {folder}\n"
-                "stop with Ctrl-C"
-            )
-            serve([name_server, broker, logs])
+            with broker_pages(broker, settings) as pages, name_server_pages(name_server, config.namesrv) as others:
+                click.echo(
+                    f"name server  {', '.join(name_server.addresses)}\n"
+                    f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
+                    f"data         {folder}\n"
+                    "stop with Ctrl-C"
+                )
+                serve([name_server, broker, logs, *pages, *others])
             _log.info("stopping")

@@ -14,7 +14,7 @@ import structlog
 from escrowmq import _core
 from escrowmq.config import NameServerConfig
 from escrowmq.errors import BadFrame
-from escrowmq.namesrv import processors
+from escrowmq.namesrv import metrics, processors
 from escrowmq.namesrv.context import Context
 from escrowmq.namesrv.durable_file import DurableFile
 from escrowmq.namesrv.kv_config import KvConfig
@@ -23,6 +23,7 @@ from escrowmq.namesrv.registration import LiveBroker
 from escrowmq.namesrv.route_table import RouteTable
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.server_config import LimitsConfig, own_settings
+from escrowmq.telemetry.metrics import Reading
 
 KV_FILE_NAME = "kvConfig.json"
 BATCH_COUNT_MAX = 256
@@ -62,6 +63,19 @@ class NameServer:
     def addresses(self) -> list[str]:
         """Where it listens."""
         return self._server.addresses
+
+    def metrics(self) -> Iterator[Reading]:
+        """What a monitor reads: what the tables say now, and the rest when it is gone through, on any thread."""
+        return metrics.readings(metrics.overview(self._context), self._server)
+
+    def unready(self) -> str | None:
+        """Why routes are refused at the moment; None if they are not."""
+        return None if self._context.is_ready else "brokers have time to register first"
+
+    @property
+    def server(self) -> _core.Server:
+        """The server, for those who look at it."""
+        return self._server
 
     def fileno(self) -> int:
         """A descriptor that is readable while there is something to do."""

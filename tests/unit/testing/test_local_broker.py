@@ -51,7 +51,7 @@ def traces() -> tuple[set[str], set[str]]:
     return descriptors, {path.name for path in Path("/proc/self/task").iterdir()}
 
 
-@pytest.mark.parametrize("ending", ["closed", "killed"])
+@pytest.mark.parametrize("ending", ["closed", "killed", "poisoned"])
 def test_nothing_is_left_of_it(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = traces()
@@ -63,6 +63,9 @@ def test_nothing_is_left_of_it(ending: str, tmp_path: Path, monkeypatch: pytest.
             assert len(broker.messages("orders")) == 1
             if ending == "killed":
                 broker.kill()
+            if ending == "poisoned":
+                broker.fail_next_flush()
+                assert ask(peer, send(b"two")).code == ResponseCode.SERVICE_NOT_AVAILABLE
         assert traces() == before
         assert not list(tmp_path.iterdir())
     finally:
