@@ -29,6 +29,7 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "QueueEntry",
     "QueueIterator",
     "QueueStatus",
     "Receipt",
@@ -69,6 +70,7 @@ class Message:
         born_host: str = "127.0.0.1:0",
         reconsume_times: int = 0,
         prepared_transaction_offset: int = 0,
+        store_host: str | None = None,
     ) -> Self:
         """Makes a message.
 
@@ -85,9 +87,35 @@ class Message:
             born_host: Where the producer was, as `address:port`.
             reconsume_times: How often consumers gave it back.
             prepared_transaction_offset: Log offset of the half message that it commits.
+            store_host: The broker that its record names; the store's own, unless given.
 
         Raises:
             ValueError: A property is empty or holds a byte that the format keeps for itself.
+        """
+
+    @staticmethod
+    def copy_of(
+        record: Record,
+        *,
+        topic: str | None = None,
+        queue_id: int | None = None,
+        properties: Mapping[str, str] | bytes | None = None,
+        sys_flag: int | None = None,
+        reconsume_times: int | None = None,
+        prepared_transaction_offset: int = 0,
+        keeps_store_host: bool = False,
+    ) -> Message:
+        """A record to be appended once more: as it is, but for what is given.
+
+        Args:
+            record: The record.
+            topic: Another topic.
+            queue_id: Another queue.
+            properties: Other properties, instead of all of its own.
+            sys_flag: Another flag.
+            reconsume_times: Another count of how often consumers gave it back.
+            prepared_transaction_offset: Log offset of the half message that it commits; that of the record is not kept.
+            keeps_store_host: Whether it names the broker that the record names, and not the one that appends it.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -125,6 +153,9 @@ class Message:
     @property
     def prepared_transaction_offset(self) -> int:
         """Log offset of the half message that it commits."""
+    @property
+    def store_host(self) -> str | None:
+        """The broker that its record names; None for the store's own."""
 
 @final
 class Receipt:
@@ -219,6 +250,11 @@ class Record:
     def properties(self) -> dict[str, str]:
         """All properties."""
     @property
+    def properties_bytes(self) -> builtins.bytes:
+        """The property string as it is stored."""
+    def find_property(self, name: str) -> str | None:
+        """One property; cheaper than all of them."""
+    @property
     def unique_id(self) -> str | None:
         """The id that its producer gave it."""
     @property
@@ -249,6 +285,25 @@ class QueueStatus:
     @property
     def max_offset(self) -> int:
         """The queue offset that the next message gets."""
+
+@final
+class QueueEntry:
+    """An entry of a queue: where the record of a queue offset lies."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def queue_offset(self) -> int:
+        """The queue offset."""
+    @property
+    def log_offset(self) -> int:
+        """Where the record begins in the log."""
+    @property
+    def size_bytes(self) -> int:
+        """Size of the record."""
+    @property
+    def tags_code(self) -> int:
+        """Hash of the record's tags; in `SCHEDULE_TOPIC_XXXX`, when it is to be delivered."""
 
 @final
 class RecoveryReport:
@@ -389,6 +444,7 @@ class Store:
         disk_force_ratio: float = 0.85,
         disk_refuse_ratio: float = 0.9,
         reader_grace_ms: int = 120_000,
+        delay_levels_ms: Sequence[int] | None = None,
         clock: Clock | None = None,
     ) -> Store:
         """Opens a store, or makes an empty one; after a crash it recovers first.
@@ -411,6 +467,7 @@ class Store:
             disk_force_ratio: Disk use from which log files go whatever their age.
             disk_refuse_ratio: Disk use from which writes are refused.
             reader_grace_ms: How long a reader may hold back the deletion of a file.
+            delay_levels_ms: How long messages of `SCHEDULE_TOPIC_XXXX` wait, by level; as in RocketMQ unless given.
             clock: What tells it the time; one of its own unless given.
 
         Raises:
@@ -473,6 +530,11 @@ class Store:
         """Iterates over a queue from a queue offset to its end, reading `count_max` at a time.
 
         What has expired is passed over: where `offset` is gone, the first message that is still there comes first.
+        """
+    def entries(self, topic: str, queue_id: int, offset: int, *, count_max: int = 256) -> list[QueueEntry]:
+        """Entries of a queue from a queue offset on, or from the first that is still there; none at or past its end.
+
+        Their records are not touched, and the last may be visible only a moment later.
         """
     def queues(self) -> list[QueueStatus]:
         """All queues."""
@@ -1257,7 +1319,7 @@ class BrokerServer(Server):
     It answers SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, PULL_MESSAGE, LITE_PULL_MESSAGE, GET_MAX_OFFSET,
     GET_MIN_OFFSET, QUERY_CONSUMER_OFFSET and UPDATE_CONSUMER_OFFSET without Python where `set_topics`, `set_groups` and
     `set_subscriptions` told it enough. To Python go, as any other request: sends to a topic that it was not told of, to
-    `%RETRY%` and `%DLQ%` topics and to system topics, of half messages, with a delay or a timer; pulls of a topic,
+    `%RETRY%` topics and to system topics, of half messages, with a delay or a timer; pulls of a topic,
     group or subscription that it was not told of, or that do not filter by tag; updates of offsets for such groups and
     topics.
     Whoever then tells it, answers `Answer.RETRY`, and the request takes the fast lane once more. A request that comes

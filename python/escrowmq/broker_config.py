@@ -7,6 +7,9 @@ from msgspec import Meta, Struct, field
 
 from escrowmq.server_config import Bytes, Count, LimitsConfig, Milliseconds, Port, Ratio
 
+DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+DELAY_LEVELS_PATTERN: Final = "^[0-9]{1,9}[smhd]( [0-9]{1,9}[smhd])*$"
+
 
 class FastLaneConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How sends and pulls are answered: arguments of `escrowmq.BrokerServer.start`, by the same names."""
@@ -42,6 +45,8 @@ class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fie
     offsets_interval_ms: Milliseconds = 5_000
     client_timeout_ms: Milliseconds = 120_000
     queue_lease_ms: Milliseconds = 60_000
+    delay_levels: Annotated[str, Meta(pattern=DELAY_LEVELS_PATTERN)] = DELAY_LEVELS
+    delay_offsets_interval_ms: Milliseconds = 1_000
     resets_offsets: bool = True
 
 
@@ -136,6 +141,8 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "registerNameServerPeriod": ApacheKey("broker", "register_interval_ms", int),
     "flushConsumerOffsetInterval": ApacheKey("broker", "offsets_interval_ms", int),
     "channelExpiredTimeout": ApacheKey("broker", "client_timeout_ms", int),
+    "messageDelayLevel": ApacheKey("broker", "delay_levels", str),
+    "flushDelayOffsetInterval": ApacheKey("broker", "delay_offsets_interval_ms", int),
     "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
     "traceOn": ApacheKey("broker", "asks_for_traces", _is_true),
     "longPollingEnable": ApacheKey("broker", "has_long_polling", _is_true),

@@ -35,13 +35,13 @@ COMPRESSED = 1
 
 def frames(name: str) -> Iterator[bytes]:
     """Every frame of a capture, in the order they were completed."""
-    for row in _rows(f"frames-{name}.jsonl.gz"):
+    for row in rows(f"frames-{name}.jsonl.gz"):
         yield bytes.fromhex(row["frame"])
 
 
 def broker_frames(name: str) -> Iterator[tuple[int, str, Frame]]:
     """Every frame between the broker and its clients: the connection, who sent it, and what it says."""
-    for row in _rows(f"frames-{name}.jsonl.gz"):
+    for row in rows(f"frames-{name}.jsonl.gz"):
         if row["server"] == "broker":
             (frame,), _ = decode_frames(bytes.fromhex(row["frame"]))
             yield row["connection"], row["from"], frame
@@ -49,7 +49,7 @@ def broker_frames(name: str) -> Iterator[tuple[int, str, Frame]]:
 
 def messages(name: str) -> list[dict[str, Any]]:
     """Every message of a store as the Java client decoded it."""
-    return list(_rows(f"messages-{name}.jsonl.gz"))
+    return list(rows(f"messages-{name}.jsonl.gz"))
 
 
 def unpack_store(name: str, folder: Path) -> Path:
@@ -59,6 +59,7 @@ def unpack_store(name: str, folder: Path) -> Path:
     return folder / f"store-{name}"
 
 
-def _rows(file_name: str) -> Iterator[dict[str, Any]]:
+def rows(file_name: str) -> Iterator[dict[str, Any]]:
+    """The lines of a recording."""
     with gzip.open(DATA / file_name, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

@@ -99,6 +99,7 @@ class Apache:
         self._options = {**_BROKER_DEFAULTS, **sizes.broker_options(), **(options or {})}
         self._servers: list[JavaProcess] = []
         self._name_server_address = name_server_address
+        self._broker_address = ""
 
     def __enter__(self) -> Self:
         try:
@@ -158,6 +159,11 @@ class Apache:
         return self._name_server_address
 
     @property
+    def broker_address(self) -> str:
+        """Where the broker listens."""
+        return self._broker_address
+
+    @property
     def _broker(self) -> JavaProcess:
         return self._servers[-1]
 
@@ -180,6 +186,7 @@ class Apache:
     def _start_broker(self) -> None:
         # A broker takes its port, one for replication, and the one two below its own for clients in a hurry.
         port = _free_port_group(4) + 2
+        self._broker_address = f"127.0.0.1:{port}"
         self._launch(
             "broker",
             "escrowmq.interop.Broker",

@@ -21,6 +21,7 @@ def test_a_message_keeps_what_it_was_given() -> None:
         born_host="[::1]:4711",
         reconsume_times=2,
         prepared_transaction_offset=99,
+        store_host="10.0.0.9:10911",
     )
     assert message.topic == "orders"
     assert message.body == b"body"
@@ -32,6 +33,7 @@ def test_a_message_keeps_what_it_was_given() -> None:
     assert message.born_host == "[::1]:4711"
     assert message.reconsume_times == 2
     assert message.prepared_transaction_offset == 99
+    assert message.store_host == "10.0.0.9:10911"
 
 
 def test_properties_are_encoded_as_rocketmq_does() -> None:

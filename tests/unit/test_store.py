@@ -353,3 +353,67 @@ def test_things_say_what_they_are(store: Store) -> None:
     assert "1 messages" in repr(receipts)
     assert "orders" in repr(store.read("orders", 0, 0)[0])
     assert "orders" in repr(store.queues()[0])
+
+
+def test_a_record_is_appended_once_more_with_another_place_or_with_all_of_it_changed(store: Store) -> None:
+    original = Message(
+        "waiting",
+        b"body",
+        properties={"REAL_TOPIC": "orders", "城市": "上海"},
+        flag=7,
+        sys_flag=1,
+        born_timestamp_ms=12,
+        born_host="[::1]:7",
+        reconsume_times=2,
+        prepared_transaction_offset=99,
+        store_host="10.0.0.9:10911",
+    )
+    append_visibly(store, [original])
+    (record,) = store.read("waiting", 0, 0)
+    assert (record.find_property("REAL_TOPIC"), record.find_property("城市")) == ("orders", "上海")
+    assert record.find_property("REAL") is None
+    assert record.properties_bytes == original.properties_bytes
+    same = Message.copy_of(record, prepared_transaction_offset=99, keeps_store_host=True, sys_flag=1)
+    assert same == original
+    moved = Message.copy_of(record, topic="orders", queue_id=3)
+    assert (moved.topic, moved.queue_id, moved.body, moved.properties) == ("orders", 3, b"body", original.properties)
+    assert (moved.reconsume_times, moved.prepared_transaction_offset, moved.store_host) == (2, 0, None)
+    changed = Message.copy_of(record, properties={"a": "b"}, reconsume_times=3, sys_flag=8)
+    assert (changed.topic, changed.properties, changed.reconsume_times) == ("waiting", {"a": "b"}, 3)
+    assert changed.sys_flag == 8
+    with pytest.raises(ValueError, match="keeps for itself"):
+        Message.copy_of(record, properties={"a": "\x02"})
+    append_visibly(store, [same, moved])
+    (_, copy) = store.read("waiting", 0, 0)
+    assert (copy.store_host, copy.born_host, copy.sys_flag) == ("10.0.0.9:10911", "[::1]:7", record.sys_flag)
+    (elsewhere,) = store.read("orders", 3, 0)
+    assert elsewhere.store_host == "127.0.0.1:10911"
+
+
+def test_entries_of_a_queue_tell_where_records_are_and_when_delayed_ones_are_due(tmp_path: Path) -> None:
+    with open_small(tmp_path, delay_levels_ms=[10, 20]) as store:
+        levels = [Message("SCHEDULE_TOPIC_XXXX", b"a", properties={"DELAY": level}) for level in ("1", "2", "9")]
+        receipts = store.append(levels)
+        store.append([Message("orders", b"b", tags="paid")])
+        store.wait_visible(store.log_end)
+        entries = store.entries("SCHEDULE_TOPIC_XXXX", 0, 0)
+        assert [entry.queue_offset for entry in entries] == [0, 1, 2]
+        assert [entry.log_offset for entry in entries] == [receipt.log_offset for receipt in receipts]
+        assert [entry.size_bytes for entry in entries] == [receipt.size_bytes for receipt in receipts]
+        stored_ms = receipts[0].store_timestamp_ms
+        assert [entry.tags_code - stored_ms for entry in entries] == [10, 20, 20]
+        assert store.entries("SCHEDULE_TOPIC_XXXX", 0, 1, count_max=1) == entries[1:2]
+        assert store.entries("SCHEDULE_TOPIC_XXXX", 0, 3) == store.entries("nowhere", 0, 0) == []
+        (entry,) = store.entries("orders", 0, 0)
+        assert entry.tags_code == 3433164
+
+
+def test_entries_begin_with_the_first_that_is_still_there(tmp_path: Path) -> None:
+    with open_small(tmp_path, **EXPIRE_NOW) as store:
+        for number in range(200):
+            store.append([Message("orders", b"%d" % number + b"." * 200)])
+        store.wait_visible(store.log_end)
+        assert store.expire().segments_expired > 0
+        (queue,) = store.queues()
+        assert queue.min_offset > 0
+        assert store.entries("orders", 0, 0, count_max=1)[0].queue_offset == queue.min_offset

@@ -8,6 +8,7 @@ the batch is answered, so that a client never finds less than it was told.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -21,6 +22,9 @@ from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.context import Context
+from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
+from escrowmq.broker.delivery.delayed import DelayedDelivery
+from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.forwarded_requests import ForwardedRequests
 from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.housekeeping import Task, Timetable
@@ -30,6 +34,7 @@ from escrowmq.broker.outcome import Forward, Retry, WhenDurable
 from escrowmq.broker.registration import Identity, Registration
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.snapshot import Snapshots
+from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
 from escrowmq.broker_config import BrokerConfig, FastLaneConfig, StoreConfig
@@ -53,6 +58,7 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
         RequestCode.SEND_MESSAGE,
         RequestCode.SEND_MESSAGE_V2,
         RequestCode.SEND_BATCH_MESSAGE,
+        RequestCode.CONSUMER_SEND_MSG_BACK,
         RequestCode.HEART_BEAT,
         RequestCode.UPDATE_AND_CREATE_TOPIC,
         RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
@@ -101,29 +107,39 @@ class Broker:
             has_auto_create=config.creates_groups,
         )
         clients = ClientRegistry(expiry_ms=config.client_timeout_ms)
-        self._store = _core.Store.open(data, store_host=place.advertised, clock=clock, **asdict(store))
-        try:
+        levels = DelayLevels.parse(config.delay_levels)
+        delay_offsets = DelayOffsetsFile(_core.ConfigFile(data, "delayOffset.json"), wall_ms=clock.wall_ms)
+        self._store = _core.Store.open(
+            data, store_host=place.advertised, delay_levels_ms=levels.delays_ms, clock=clock, **asdict(store)
+        )
+        with ExitStack() as on_failure:
+            on_failure.callback(self._store.close)
             self._server = _start_server(self._store, place, config)
-        except BaseException:
-            self._store.close()
-            raise
-        try:
+            on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.loaded)
-        except BaseException:
-            self._server.close()
-            self._store.close()
-            raise
-        self._offsets.begin(self._server)
+            self._offsets.begin(self._server)
+            self._delayed = DelayedDelivery(
+                levels,
+                self._store,
+                self._server,
+                delay_offsets,
+                save_interval_ms=config.delay_offsets_interval_ms,
+                wall_ms=clock.wall_ms,
+            )
+            on_failure.pop_all()
         self._context = Context(
             broker_name=config.name,
             address=place.advertised,
             settings=settings,
+            stamp=_stamp(config, place, clock),
+            levels=levels,
             topics=topics,
             groups=groups,
             clients=clients,
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
             store=self._store,
+            delayed=self._delayed,
             now_ms=self._now_ms,
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
@@ -131,13 +147,7 @@ class Broker:
         self._snapshots = Snapshots(topics, groups, clients)
         self._snapshots.publish(self._server)
         self._registration = Registration(
-            Identity(
-                name=config.name,
-                cluster=config.cluster,
-                broker_id=config.id,
-                address=place.advertised,
-                ha_address=place.ha,
-            ),
+            _identity(config, place),
             name_servers,
             topics,
             self._server,
@@ -165,7 +175,7 @@ class Broker:
             ],
             now_ms=self._now_ms(),
         )
-        self._background = Background([], now_ms=self._now_ms)
+        self._background = Background([self._delayed], now_ms=self._now_ms)
         self._advertised = place.advertised
         self._registration.tick(now_ms=self._now_ms())
 
@@ -223,6 +233,9 @@ class Broker:
             self._unregister()
             self._server.close()
             self._save_offsets()
+            # What was delivered is on disk before it is written down that it was.
+            self._store.flush()
+            self._delayed.save()
         finally:
             self._store.close()
 
@@ -354,6 +367,26 @@ def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConf
         broker_permission=config.permission,
         **own_settings(config, FastLaneConfig),
         limits=_core.Limits(**own_settings(config, LimitsConfig)),
+    )
+
+
+def _identity(config: BrokerConfig, place: addresses.Place) -> Identity:
+    return Identity(
+        name=config.name,
+        cluster=config.cluster,
+        broker_id=config.id,
+        address=place.advertised,
+        ha_address=place.ha,
+    )
+
+
+def _stamp(config: BrokerConfig, place: addresses.Place, clock: _core.Clock) -> Stamp:
+    return Stamp(
+        region=config.region,
+        cluster=config.cluster,
+        asks_for_traces=config.asks_for_traces,
+        store_host=place.advertised,
+        wall_ms=clock.wall_ms,
     )
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Final
 
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Notice
-from escrowmq.broker.ports import MessageStore, OffsetTable
+from escrowmq.broker.ports import DelayedMessages, MessageStore, OffsetTable
 from escrowmq.broker.settings import Settings
+from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
 from escrowmq.model.data_version import DataVersion
@@ -24,15 +27,20 @@ class Context:
     broker_name: str
     address: str
     settings: Settings
+    stamp: Stamp
+    levels: DelayLevels
     topics: Topics
     groups: SubscriptionGroups
     clients: ClientRegistry
     locks: QueueLocks
     offsets: OffsetTable
     store: MessageStore
+    delayed: DelayedMessages
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
     offsets_version: Callable[[], DataVersion]
+    # Where any queue will do.
+    random: Random = field(default_factory=Random)
     # Consumer groups whose members have to be told that the group has changed, when the batch is answered.
     groups_to_tell: set[str] = field(default_factory=set)
     # Requests of ours that go to clients when the batch is answered.

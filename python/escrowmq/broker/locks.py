@@ -56,6 +56,10 @@ class QueueLocks:
         if not leases:
             self._leases.pop(group, None)
 
+    def has_locked(self, group: str, *, now_ms: int) -> bool:
+        """Whether a client of a group has a queue for itself."""
+        return any(not self._is_over(lease, now_ms) for lease in self._leases.get(group, {}).values())
+
     def expire(self, *, now_ms: int) -> None:
         """Forgets leases that are over: groups come and go, and memory must not grow with those that went."""
         for group, leases in list(self._leases.items()):

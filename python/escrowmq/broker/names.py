@@ -53,6 +53,11 @@ def retry_topic(group: str) -> str:
     return RETRY_PREFIX + group
 
 
+def dead_letter_topic(group: str) -> str:
+    """Where the messages go that a group gave up."""
+    return DEAD_LETTER_PREFIX + group
+
+
 def refuse_topic(name: str) -> str | None:
     """Why no topic may have this name; None if one may. Remarks are RocketMQ's."""
     if not name.strip():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from escrowmq import _core
+from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.messages import Request
 
 
@@ -67,11 +68,47 @@ class OffsetTable(Protocol):
 
 
 class StoredRecord(Protocol):
-    """A message that was read."""
+    """A message that was read: `escrowmq._core.Record`, or a test's own."""
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+
+    @property
+    def body(self) -> memoryview | bytes:
+        """The body as stored, compressed or not."""
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """All properties."""
+
+    @property
+    def flag(self) -> int:
+        """The producer's own flag."""
+
+    @property
+    def sys_flag(self) -> int:
+        """Compression and transaction kind."""
+
+    @property
+    def born_timestamp_ms(self) -> int:
+        """When the producer made it."""
+
+    @property
+    def born_host(self) -> str:
+        """Where the producer was."""
 
     @property
     def store_timestamp_ms(self) -> int:
         """When it was appended."""
+
+    @property
+    def reconsume_times(self) -> int:
+        """How often consumers gave it back."""
+
+    @property
+    def offset_message_id(self) -> str:
+        """The id that says where it is."""
 
     @property
     def bytes(self) -> memoryview | builtins.bytes:
@@ -151,6 +188,16 @@ class MessageStore(Protocol):
         """The queue offset of a time; None where there is no such queue."""
 
 
+class DelayedMessages(Protocol):
+    """Who delivers messages when their time has come: `delivery.delayed.DelayedDelivery`, or a test's own."""
+
+    def postponed(self, level: int, message: AppendedMessage) -> None:
+        """Takes notice of a message that was appended to the queue of a level."""
+
+    def offsets(self) -> DelayOffsets:
+        """How far each level is delivered."""
+
+
 class LogMarks(Protocol):
     """How far the log has come: `escrowmq._core.Store`, or a test's own."""
 
@@ -168,3 +215,41 @@ class LogWatch(Protocol):
 
     def tell_when_visible(self, log_offset: int) -> None:
         """Wakes it when messages are in their queues up to a log offset; does not wait for that."""
+
+
+class QueueEntry(Protocol):
+    """An entry of a queue: `escrowmq._core.QueueEntry`, or a test's own."""
+
+    @property
+    def queue_offset(self) -> int:
+        """The queue offset."""
+
+    @property
+    def log_offset(self) -> int:
+        """Where the record begins in the log."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the record."""
+
+    @property
+    def tags_code(self) -> int:
+        """Hash of the record's tags; in the schedule topic, when it is to be delivered."""
+
+
+class ScheduleStore(LogMarks, Protocol):
+    """What delivery needs of the store: `escrowmq._core.Store`, or a test's own."""
+
+    def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
+        """Appends all messages or none, without waiting for the disk."""
+
+    def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
+        """A queue, where there is one."""
+
+    def entries(self, topic: str, queue_id: int, offset: int, *, count_max: int = 256) -> Sequence[QueueEntry]:
+        """Entries of a queue from a queue offset on, or from the first that is still there."""
+
+    def read(
+        self, topic: str, queue_id: int, offset: int, *, count_max: int = 32, size_max_bytes: int = 4_194_304
+    ) -> Sequence[_core.Record]:
+        """Records of a queue from a queue offset on."""

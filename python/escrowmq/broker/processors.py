@@ -10,18 +10,21 @@ from typing import Final, TypeVar
 
 import structlog
 
-from escrowmq.broker.batches import BatchHandler, each, failed
+from escrowmq.broker.batches import BatchHandler, appending, each, failed
 from escrowmq.broker.context import Context
 from escrowmq.broker.handlers import (
     clients,
     consumers,
     consumption,
+    delays,
     groups,
     locks,
-    messages,
     offset_resets,
     offsets,
+    pulls,
     queries,
+    send_back,
+    sends,
     settings,
     topics,
 )
@@ -36,11 +39,13 @@ AnyRequest = TypeVar("AnyRequest", bound=ClientRequest)
 _log = structlog.get_logger()
 
 HANDLERS: Final[Mapping[int, BatchHandler]] = {
-    RequestCode.SEND_MESSAGE: each(messages.send),
-    RequestCode.SEND_MESSAGE_V2: each(messages.send),
-    RequestCode.SEND_BATCH_MESSAGE: each(messages.send),
-    RequestCode.PULL_MESSAGE: each(messages.pull),
-    RequestCode.LITE_PULL_MESSAGE: each(messages.pull),
+    RequestCode.SEND_MESSAGE: appending(sends.send),
+    RequestCode.SEND_MESSAGE_V2: appending(sends.send),
+    RequestCode.SEND_BATCH_MESSAGE: appending(sends.send),
+    RequestCode.CONSUMER_SEND_MSG_BACK: appending(send_back.send_back),
+    RequestCode.GET_ALL_DELAY_OFFSET: each(delays.offsets),
+    RequestCode.PULL_MESSAGE: each(pulls.pull),
+    RequestCode.LITE_PULL_MESSAGE: each(pulls.pull),
     RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: each(offsets.search),
     RequestCode.GET_EARLIEST_MSG_STORETIME: each(offsets.earliest_store_time),

@@ -97,15 +97,22 @@ class Topics:
         self._put([TopicConfig(name, queues, queues, permissions, default.filter_type, system_flag)])
         return True
 
-    def create_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> None:
-        """Makes the retry topic of a group, or keeps its order flag up to date."""
+    def create_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> TopicConfig:
+        """The retry topic of a group, which is made if it is not there; its order flag is kept up to date."""
         name = names.retry_topic(group)
         topic = self._topics.get(name)
         if topic is None:
-            topic = TopicConfig(name, queues, queues, READ_WRITE, system_flag=system_flag, is_ordered=is_ordered)
-            self._put([topic])
+            self._put([TopicConfig(name, queues, queues, READ_WRITE, system_flag=system_flag, is_ordered=is_ordered)])
         elif topic.is_ordered != is_ordered:
             self._put([replace(topic, is_ordered=is_ordered)])
+        return self._topics[name]
+
+    def create_dead_letter(self, group: str, *, queues: int) -> TopicConfig:
+        """The dead-letter topic of a group, which is made if it is not there."""
+        name = names.dead_letter_topic(group)
+        if name not in self._topics:
+            self._put([TopicConfig(name, queues, queues, READ_WRITE)])
+        return self._topics[name]
 
     def update(self, topics: Iterable[TopicConfig]) -> None:
         """Makes or alters topics: all or, if one is refused, none. Their attributes are changes, with signs.

@@ -1,10 +1,22 @@
-"""The id of a stored message, which says where it is: its broker's address and port, and its log offset, in hex."""
+"""The ids of messages: one says where a message is, the other which one it is."""
 
+import ipaddress
+import struct
+from datetime import UTC, datetime
 from typing import Final
+
+MILLISECONDS_OF_DAY: Final = 86_400_000
 
 _LENGTHS: Final = (32, 56)
 """Of an id with an address of version 4, and of version 6."""
 _OFFSET_SIZE: Final = 8
+
+
+def offset_message_id(store_host: str, log_offset: int) -> str:
+    """The id that says where a message is: the broker, as `address:port`, and the log offset."""
+    address, _, port = store_host.rpartition(":")
+    packed = ipaddress.ip_address(address.strip("[]")).packed
+    return (packed + struct.pack(">iQ", int(port), log_offset)).hex().upper()
 
 
 def log_offset_of(message_id: str) -> int:
@@ -16,3 +28,20 @@ def log_offset_of(message_id: str) -> int:
     if len(message_id) not in _LENGTHS:
         raise ValueError(f"{message_id!r} is no id of a stored message")
     return int.from_bytes(bytes.fromhex(message_id)[-_OFFSET_SIZE:], "big")
+
+
+class UniqueIds:
+    """Ids for messages that came without one: address, process, maker, milliseconds of the month, a count."""
+
+    def __init__(self, store_host: str, *, process_id: int, maker: int) -> None:
+        address, _, _ = store_host.rpartition(":")
+        packed = ipaddress.ip_address(address.strip("[]")).packed
+        self._prefix = packed + struct.pack(">HI", process_id & 0xFFFF, maker)
+        self._count = 0
+
+    def next(self, *, wall_ms: int) -> str:
+        """An id that no other maker gives, and this one not within 65,536 in a millisecond."""
+        self._count = (self._count + 1) & 0xFFFF
+        day_of_month = datetime.fromtimestamp(wall_ms // 1_000, tz=UTC).day
+        month_ms = (day_of_month - 1) * MILLISECONDS_OF_DAY + wall_ms % MILLISECONDS_OF_DAY
+        return (self._prefix + struct.pack(">IH", month_ms, self._count)).hex().upper()

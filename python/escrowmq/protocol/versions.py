@@ -2,6 +2,9 @@
 
 from typing import Final
 
+RETRIES_IN_REQUEST: Final = 121
+"""From 3.4.9 on, a consumer says itself how often its messages are tried again."""
+
 STRICT_JSON_ROUTES: Final = 401
 """From 4.9.4 on, clients read routes in strict JSON."""
 

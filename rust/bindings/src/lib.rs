@@ -56,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use crate::record::Record;
     #[pymodule_export]
-    use crate::report::{ExpiryReport, QueueStatus, RecoveryReport, Statistics};
+    use crate::report::{ExpiryReport, QueueEntry, QueueStatus, RecoveryReport, Statistics};
     #[pymodule_export]
     use crate::server::{Server, ServerStatistics};
     #[pymodule_export]

@@ -13,6 +13,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
+use crate::record::Record;
+
 /// A message to be appended.
 #[pyclass(frozen, eq, module = "escrowmq._core")]
 #[derive(PartialEq)]
@@ -33,6 +35,7 @@ pub struct Message {
     reconsume_times: i32,
     #[pyo3(get)]
     prepared_transaction_offset: i64,
+    store_host: Option<SocketAddr>,
 }
 
 impl Message {
@@ -45,7 +48,7 @@ impl Message {
             sys_flag: SysFlag(self.sys_flag),
             born_timestamp_ms: self.born_timestamp_ms,
             born_host: self.born_host,
-            store_host: None,
+            store_host: self.store_host,
             reconsume_times: self.reconsume_times,
             prepared_transaction_offset: self.prepared_transaction_offset,
             body: &self.body,
@@ -60,6 +63,7 @@ impl Message {
     #[pyo3(signature = (
         topic, body, *, tags = None, keys = None, properties = None, queue_id = 0, flag = 0, sys_flag = 0,
         born_timestamp_ms = None, born_host = "127.0.0.1:0", reconsume_times = 0, prepared_transaction_offset = 0,
+        store_host = None,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
     fn new(
@@ -75,6 +79,7 @@ impl Message {
         born_host: &str,
         reconsume_times: i32,
         prepared_transaction_offset: i64,
+        store_host: Option<&str>,
     ) -> PyResult<Self> {
         Ok(Self {
             topic,
@@ -87,6 +92,43 @@ impl Message {
             born_host: parse_host(born_host)?,
             reconsume_times,
             prepared_transaction_offset,
+            store_host: store_host.map(parse_host).transpose()?,
+        })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (
+        record, *, topic = None, queue_id = None, properties = None, sys_flag = None, reconsume_times = None,
+        prepared_transaction_offset = 0, keeps_store_host = false,
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "in Python all but one are keywords with defaults")]
+    fn copy_of(
+        py: Python<'_>,
+        record: &Record,
+        topic: Option<PyBackedStr>,
+        queue_id: Option<i32>,
+        properties: Option<&Bound<'_, PyAny>>,
+        sys_flag: Option<i32>,
+        reconsume_times: Option<i32>,
+        prepared_transaction_offset: i64,
+        keeps_store_host: bool,
+    ) -> PyResult<Self> {
+        let view = record.view();
+        Ok(Self {
+            topic: topic.map_or_else(|| PyString::new(py, view.topic()).extract(), Ok)?,
+            body: PyBytes::new(py, view.body()).into(),
+            properties: match properties {
+                Some(_) => encode(None, None, properties)?,
+                None => view.properties_bytes().to_vec(),
+            },
+            queue_id: queue_id.unwrap_or(view.queue_id().cast_signed()),
+            flag: view.flag(),
+            sys_flag: sys_flag.unwrap_or(view.sys_flag().0),
+            born_timestamp_ms: view.born_timestamp_ms(),
+            born_host: view.born_host(),
+            reconsume_times: reconsume_times.unwrap_or(view.reconsume_times()),
+            prepared_transaction_offset,
+            store_host: keeps_store_host.then(|| view.store_host()),
         })
     }
 
@@ -113,6 +155,11 @@ impl Message {
     #[getter]
     fn born_host(&self) -> String {
         self.born_host.to_string()
+    }
+
+    #[getter]
+    fn store_host(&self) -> Option<String> {
+        self.store_host.map(|host| host.to_string())
     }
 
     fn __repr__(&self) -> String {

@@ -146,6 +146,16 @@ impl Record {
     }
 
     #[getter]
+    fn properties_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.view().properties_bytes())
+    }
+
+    fn find_property(&self, name: &str) -> Option<String> {
+        let value = self.view().properties().get_bytes(name)?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    #[getter]
     fn unique_id(&self) -> Option<String> {
         self.view().properties().get(property_names::UNIQ_KEY).map(str::to_owned)
     }

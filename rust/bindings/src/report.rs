@@ -24,6 +24,24 @@ impl From<store::QueueStatus> for QueueStatus {
     }
 }
 
+/// An entry of a queue.
+#[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
+#[derive(Debug, PartialEq, Eq)]
+pub struct QueueEntry {
+    queue_offset: u64,
+    log_offset: u64,
+    size_bytes: u32,
+    tags_code: i64,
+}
+
+impl QueueEntry {
+    /// The entry of a queue offset.
+    pub fn at(queue_offset: u64, entry: store::QueueEntry) -> Self {
+        let store::QueueEntry { log_offset, record_size, tags_code } = entry;
+        Self { queue_offset, log_offset: log_offset.0, size_bytes: record_size, tags_code }
+    }
+}
+
 /// What a start found and did.
 #[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
 #[derive(Debug, PartialEq, Eq)]

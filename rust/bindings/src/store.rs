@@ -20,7 +20,7 @@ use crate::owner::Owned;
 use crate::queue_iterator::QueueIterator;
 use crate::receipt::Receipts;
 use crate::record::Record;
-use crate::report::{ExpiryReport, QueueStatus, RecoveryReport, Statistics};
+use crate::report::{ExpiryReport, QueueEntry, QueueStatus, RecoveryReport, Statistics};
 
 /// A commit log with its queues and key index, open in this process alone.
 #[pyclass(frozen, module = "escrowmq._core")]
@@ -36,7 +36,7 @@ impl Store {
         path, *, flush = "sync", segment_size_bytes = 1_073_741_824, queue_file_entries = 300_000, index_slots = 5_000_000,
         index_entries = 20_000_000, checkpoint_interval_ms = 1_000, body_size_max_bytes = 4_194_304, record_crc = false,
         store_host = "127.0.0.1:10911", retention_age_ms = 259_200_000, retention_hour = 4, disk_clean_ratio = 0.75,
-        disk_force_ratio = 0.85, disk_refuse_ratio = 0.90, reader_grace_ms = 120_000, clock = None,
+        disk_force_ratio = 0.85, disk_refuse_ratio = 0.90, reader_grace_ms = 120_000, delay_levels_ms = None, clock = None,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but one are keywords with defaults")]
     fn open(
@@ -57,6 +57,7 @@ impl Store {
         disk_force_ratio: f64,
         disk_refuse_ratio: f64,
         reader_grace_ms: i64,
+        delay_levels_ms: Option<Vec<i64>>,
         clock: Option<&Bound<'_, Clock>>,
     ) -> PyResult<Self> {
         let options = StoreOptions {
@@ -82,8 +83,8 @@ impl Store {
                 refuse_ratio: disk_refuse_ratio,
                 reader_grace_ms,
             },
+            delay_levels_ms: delay_levels_ms.unwrap_or(StoreOptions::default().delay_levels_ms),
             store_host: parse_host(store_host)?,
-            ..StoreOptions::default()
         };
         let clock = clock.map(|clock| clock.get().shared()).unwrap_or_default();
         let store = py.detach(|| RustStore::open_with_clock(&path, options, clock)).map_err(store_error)?;
@@ -142,6 +143,23 @@ impl Store {
     ) -> QueueIterator {
         let (store, next) = (Arc::clone(&self.store), QueueOffset(offset));
         QueueIterator { store, topic, queue_id, next, count_max, size_max_bytes, batch: VecDeque::new() }
+    }
+
+    #[pyo3(signature = (topic, queue_id, offset, *, count_max = 256))]
+    fn entries(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        queue_id: u32,
+        offset: u64,
+        count_max: usize,
+    ) -> PyResult<Vec<QueueEntry>> {
+        self.with(py, |store| {
+            let Some(queue) = store.queue(topic, queue_id) else { return Ok(Vec::new()) };
+            let from = queue.min_offset().max(QueueOffset(offset));
+            let entries = queue.entries(from, count_max).into_iter();
+            Ok((from.0..).zip(entries).map(|(offset, entry)| QueueEntry::at(offset, entry)).collect())
+        })
     }
 
     fn queues(&self, py: Python<'_>) -> PyResult<Vec<QueueStatus>> {

@@ -48,7 +48,7 @@ mod visible_limit;
 
 pub use arrivals::{Arrival, ArrivalListener};
 pub use commit_log::StoredRecord;
-pub use consume_queue::{QueueStatus, TimeBoundary};
+pub use consume_queue::{QueueEntry, QueueStatus, TimeBoundary};
 pub use error::{BadMessage, Result, StoreError};
 pub use expiry::ExpiryReport;
 pub use message::{NewMessage, Receipt};

@@ -10,15 +10,18 @@ from escrowmq import Message
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.context import Context
+from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
-from escrowmq.broker.outcome import Outcome
-from escrowmq.broker.ports import MessageStore
+from escrowmq.broker.outcome import Outcome, WhenDurable
+from escrowmq.broker.ports import AppendedMessage, MessageStore
 from escrowmq.broker.settings import Settings
+from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.errors import BadMessage, NoRecord, StoreError
 from escrowmq.model.data_version import DataVersion
+from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.messages import Answer
 
 
@@ -66,7 +69,16 @@ class TestRecord:
 
     __test__ = False
 
-    store_timestamp_ms: int
+    store_timestamp_ms: int = 0
+    topic: str = "orders"
+    body: builtins.bytes = b"body"
+    properties: dict[str, str] = field(default_factory=dict)
+    flag: int = 0
+    sys_flag: int = 0
+    born_timestamp_ms: int = 0
+    born_host: str = "127.0.0.1:40000"
+    reconsume_times: int = 0
+    offset_message_id: str = "7F00000100002A9F0000000000000000"
     bytes: builtins.bytes = b""
 
 
@@ -106,7 +118,7 @@ class TestStore:
         self.now_ms = 1_000
         self.log_end = 0
         # Records by log offset, those that every key finds, and what was searched for.
-        self.records: dict[int, bytes] = {}
+        self.records: dict[int, TestRecord] = {}
         self.found: list[bytes] = []
         self.searches: list[tuple[str, str, int, int, int | None]] = []
 
@@ -125,6 +137,11 @@ class TestStore:
         begin, self.log_end = self.log_end, self.log_end + len(message.body)
         return TestReceipt(begin, len(queue) - 1, self.now_ms, self.log_end)
 
+    @property
+    def appended(self) -> list[Message]:
+        """All messages that were appended."""
+        return [message for batch in self.batches for message in batch]
+
     def queue(self, topic: str, queue_id: int) -> TestQueue | None:
         times = self.times.get((topic, queue_id))
         return None if times is None else TestQueue(topic, queue_id, 0, len(times))
@@ -136,13 +153,13 @@ class TestStore:
     def record_at(self, log_offset: int) -> TestRecord:
         if log_offset not in self.records:
             raise NoRecord(f"no record at {log_offset}")
-        return TestRecord(0, self.records[log_offset])
+        return self.records[log_offset]
 
     def find_by_key(
         self, topic: str, key: str, *, count_max: int = 32, begin_ms: int = 0, end_ms: int | None = None
     ) -> list[TestRecord]:
         self.searches.append((topic, key, count_max, begin_ms, end_ms))
-        return [TestRecord(0, record) for record in self.found[:count_max]]
+        return [TestRecord(bytes=record) for record in self.found[:count_max]]
 
     def key_index_end(self) -> tuple[int, int] | None:
         return (9, 1_000) if self.found else None
@@ -193,6 +210,21 @@ class TestOffsets:
         return len(gone)
 
 
+@dataclass
+class TestDelayed:
+    """What was postponed, by level."""
+
+    __test__ = False
+
+    noticed: list[tuple[int, int]] = field(default_factory=list)
+
+    def postponed(self, level: int, message: AppendedMessage) -> None:
+        self.noticed.append((level, message.end_offset))
+
+    def offsets(self) -> DelayOffsets:
+        return DelayOffsets(offsets={1: 7, 3: 2})
+
+
 class Desk:
     """All of a broker's tables."""
 
@@ -206,6 +238,8 @@ class Desk:
         config: BrokerConfig | None = None,
     ) -> None:
         self.now_ms = 1_000
+        self.store = store if isinstance(store, TestStore) else TestStore()
+        self.delayed = TestDelayed()
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
         self.settings_file = TextInMemory()
@@ -214,6 +248,14 @@ class Desk:
             broker_name="broker-a",
             address="127.0.0.1:10911",
             settings=Settings(config or BrokerConfig(), StoreConfig(), self.settings_file, now_ms=self.clock),
+            stamp=Stamp(
+                region="DefaultRegion",
+                cluster="DefaultCluster",
+                asks_for_traces=True,
+                store_host="127.0.0.1:10911",
+                wall_ms=self.clock,
+            ),
+            levels=DelayLevels.parse(BrokerConfig().delay_levels),
             topics=Topics(
                 TopicRules(broker_name="broker-a", cluster="DefaultCluster", has_auto_create=has_auto_create),
                 self.topics_file,
@@ -223,7 +265,8 @@ class Desk:
             clients=ClientRegistry(),
             locks=QueueLocks(),
             offsets=self.offsets,
-            store=store or TestStore(),
+            store=store or self.store,
+            delayed=self.delayed,
             now_ms=self.clock,
             wall_ms=self.clock,
             offsets_version=lambda: DataVersion(counter=7),
@@ -236,6 +279,13 @@ class Desk:
         """What becomes of a request."""
         ((_, outcome),) = processors.process(self.context, [TestRequest(code, fields or {}, body, **more)])
         return outcome
+
+    def stored(self, code: int, fields: Mapping[str, str], body: bytes = b"body", **more: Any) -> Answer:
+        """The answer to a request that appends, when what it appended is durable."""
+        outcome = self.outcome(code, fields, body, **more)
+        assert isinstance(outcome, WhenDurable), outcome
+        assert outcome.end_offset == self.store.log_end
+        return outcome.answer
 
     def ask(self, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"", **more: Any) -> Answer:
         """The answer to a request."""
@@ -273,3 +323,20 @@ def heartbeat(
         "unitMode": False,
     }
     return json.dumps({"clientID": client_id, "consumerDataSet": [consumer], "producerDataSet": [], **more}).encode()
+
+
+def send(topic: str, **more: str) -> dict[str, str]:
+    """Fields of SEND_MESSAGE_V2."""
+    return {
+        "a": "producers",
+        "b": topic,
+        "c": "TBW102",
+        "d": "4",
+        "e": "0",
+        "f": "0",
+        "g": "1794984736583",
+        "h": "0",
+        "i": "KEYS\x01k\x02",
+        "j": "0",
+        **more,
+    }

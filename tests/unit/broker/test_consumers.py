@@ -2,7 +2,7 @@
 
 import json
 
-from tests.unit.broker.desk import Desk, TestStore, heartbeat
+from tests.unit.broker.desk import Desk, TestRecord, TestStore, heartbeat
 from tests.unit.broker.test_consumption import queue, value
 
 from escrowmq.broker.outcome import Forward, Reply, Silence
@@ -16,7 +16,7 @@ RECORD_ID = "7F00000100002A9F0000000000000007"
 
 def make() -> Desk:
     store = TestStore()
-    store.records[7] = b"record"
+    store.records[7] = TestRecord(bytes=b"record")
     desk = Desk(store=store)
     for connection, client_id in enumerate(("one", "two")):
         desk.ask(HEART_BEAT, body=heartbeat(client_id), connection=connection)

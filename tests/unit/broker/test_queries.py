@@ -1,7 +1,7 @@
 """Messages by key and by log offset."""
 
 import pytest
-from tests.unit.broker.desk import Desk, TestStore
+from tests.unit.broker.desk import Desk, TestRecord, TestStore
 
 from escrowmq.broker_config import BrokerConfig
 from escrowmq.protocol.response_codes import ResponseCode
@@ -64,7 +64,7 @@ def test_what_does_not_fit_into_a_frame_is_left_out_oldest_first() -> None:
 
 def test_a_message_is_found_by_its_log_offset() -> None:
     store = TestStore()
-    store.records[7] = b"record"
+    store.records[7] = TestRecord(bytes=b"record")
     desk = Desk(store=store)
     assert desk.ask(VIEW, {"offset": "7", "topic": "orders"}).body == b"record"
     for offset in ("8", "-1"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.golden.recordings import unpack_store
-from tests.unit.broker.desk import Desk, TestStore, TextInMemory
+from tests.unit.broker.desk import Desk, TestStore, TextInMemory, send
 
 from escrowmq._core import ConfigFile
 from escrowmq.broker import topics as topics_module
@@ -32,11 +32,6 @@ def fields(topic: str = "orders", **more: str) -> dict[str, str]:
         "order": "false",
         **more,
     }
-
-
-def send(topic: str, **more: str) -> dict[str, str]:
-    """Fields of SEND_MESSAGE_V2."""
-    return {"a": "producers", "b": topic, "c": "TBW102", "d": "4", "e": "0", "i": "KEYS\x01k\x02", **more}
 
 
 def test_a_new_broker_has_the_topics_of_apaches(tmp_path: Path) -> None:
@@ -144,18 +139,12 @@ def test_no_topic_is_made_where_the_broker_or_the_default_topic_does_not_allow_i
     assert desk.topics_file.saves == 0
 
 
-@pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"])
+@pytest.mark.parametrize(
+    "topic",
+    ["SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "rmq_sys_wheel_timer"],
+)
 def test_nobody_sends_to_topics_in_which_the_broker_keeps_its_own(topic: str) -> None:
     assert Desk().ask(SEND, send(topic)).code == ResponseCode.NO_PERMISSION
-
-
-@pytest.mark.parametrize(
-    "properties", ["TRAN_MSG\x01true\x02", "KEYS\x01k\x02DELAY\x013\x02", "TIMER_DELIVER_MS\x011\x02"]
-)
-def test_messages_of_kinds_that_come_later_are_said_to_be_unsupported(properties: str) -> None:
-    desk = Desk()
-    assert desk.ask(SEND, send("orders", i=properties)).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    assert desk.context.topics.find("orders") is None
 
 
 def test_topics_are_shown_one_by_one_and_all_together() -> None:

@@ -1,4 +1,4 @@
-"""SEND_MESSAGE (10), SEND_MESSAGE_V2 (310) and SEND_BATCH_MESSAGE (320), as far as a topic has to be made for them.
+"""SEND_MESSAGE (10), SEND_MESSAGE_V2 (310) and SEND_BATCH_MESSAGE (320).
 
 The second form has a letter for each field, to make frames shorter.
 """
@@ -17,8 +17,15 @@ class SendMessage(Struct, frozen=True):
     topic: str
     default_topic: str = field(name="defaultTopic")
     default_topic_queues: int = field(name="defaultTopicQueueNums")
+    queue_id: int = field(name="queueId")
+    system_flag: int = field(name="sysFlag")
+    born_timestamp_ms: int = field(name="bornTimestamp")
+    flag: int
     properties: str = ""
+    reconsume_times: int = field(default=0, name="reconsumeTimes")
     is_unit_mode: bool = field(default=False, name="unitMode")
+    retries_max: int | None = field(default=None, name="maxReconsumeTimes")
+    is_batch: bool = field(default=False, name="batch")
 
 
 class SendMessageV2(Struct, frozen=True):
@@ -27,8 +34,15 @@ class SendMessageV2(Struct, frozen=True):
     topic: str = field(name="b")
     default_topic: str = field(name="c")
     default_topic_queues: int = field(name="d")
+    queue_id: int = field(name="e")
+    system_flag: int = field(name="f")
+    born_timestamp_ms: int = field(name="g")
+    flag: int = field(name="h")
     properties: str = field(default="", name="i")
+    reconsume_times: int = field(default=0, name="j")
     is_unit_mode: bool = field(default=False, name="k")
+    retries_max: int | None = field(default=None, name="l")
+    is_batch: bool = field(default=False, name="m")
 
 
 def decode_send_message(code: int, ext_fields: Mapping[str, str]) -> SendMessage | SendMessageV2:

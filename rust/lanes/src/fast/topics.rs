@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use escrowmq_wire::{DEAD_LETTER_TOPIC_PREFIX, RETRY_TOPIC_PREFIX};
+use escrowmq_wire::RETRY_TOPIC_PREFIX;
 use foldhash::fast::RandomState;
 
 use super::traffic::{Traffic, TrafficCounter};
@@ -58,7 +58,7 @@ impl Topics {
         self.entries.get(topic).map(|known| known.entry)
     }
 
-    /// The same, if sends to the topic are plain appends: to retry, dead-letter and system topics they are not.
+    /// The same, if sends to the topic are plain appends: to retry and system topics they are not.
     pub(super) fn get_for_send(&self, topic: &str) -> Option<&KnownTopic> {
         self.entries.get(topic).filter(|known| known.takes_sends)
     }
@@ -94,7 +94,7 @@ impl FromIterator<(Box<str>, TopicEntry)> for Topics {
 }
 
 fn takes_sends(topic: &str) -> bool {
-    let prefixes = [RETRY_TOPIC_PREFIX, DEAD_LETTER_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX];
+    let prefixes = [RETRY_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX];
     !prefixes.iter().any(|prefix| topic.starts_with(prefix)) && !CLOSED_TOPICS.contains(&topic)
 }
 
@@ -116,7 +116,7 @@ mod tests {
         ];
         let topics: Topics = names.iter().map(|&name| (Box::from(name), entry)).collect();
         let plain: Vec<_> = names.into_iter().filter(|name| topics.get_for_send(name).is_some()).collect();
-        assert_eq!(plain, ["orders", "RMQ_SYS_TRACE_TOPIC"]);
+        assert_eq!(plain, ["orders", "%DLQ%g", "RMQ_SYS_TRACE_TOPIC"]);
         assert!(names.iter().all(|name| topics.get(name).is_some()));
         assert!(topics.get("payments").is_none());
     }

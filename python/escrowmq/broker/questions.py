@@ -1,0 +1,5 @@
+"""Where remarks send people who ask why."""
+
+from typing import Final
+
+SEE_QUESTIONS: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."

@@ -1,0 +1,38 @@
+"""The property string of a message: `name 0x01 value 0x02`, repeated; and the names that a broker goes by."""
+
+from collections.abc import Mapping
+from typing import Final
+
+TAGS: Final = "TAGS"
+UNIQUE_KEY: Final = "UNIQ_KEY"
+WAIT: Final = "WAIT"
+DELAY: Final = "DELAY"
+REAL_TOPIC: Final = "REAL_TOPIC"
+REAL_QUEUE_ID: Final = "REAL_QID"
+RETRY_TOPIC: Final = "RETRY_TOPIC"
+ORIGIN_MESSAGE_ID: Final = "ORIGIN_MESSAGE_ID"
+TRANSACTION_PREPARED: Final = "TRAN_MSG"
+TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
+TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
+TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
+POP_CHECKPOINT: Final = "POP_CK"
+REGION: Final = "MSG_REGION"
+TRACE_ON: Final = "TRACE_ON"
+CLUSTER: Final = "CLUSTER"
+
+TIMERS: Final = (TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS)
+"""Each of them says when a message is to be delivered."""
+
+_VALUE_SEPARATOR: Final = "\x01"
+_PAIR_SEPARATOR: Final = "\x02"
+
+
+def decode(text: str) -> dict[str, str]:
+    """The pairs in their order. Compat: without a name or a value it is none; of two with one name the later wins."""
+    pairs = (pair.partition(_VALUE_SEPARATOR) for pair in text.split(_PAIR_SEPARATOR))
+    return {name: value for name, _, value in pairs if name and value}
+
+
+def encode(pairs: Mapping[str, str]) -> bytes:
+    """The string of pairs that came from another one, so that none of them holds what separates them."""
+    return "".join(f"{name}{_VALUE_SEPARATOR}{value}{_PAIR_SEPARATOR}" for name, value in pairs.items()).encode()
