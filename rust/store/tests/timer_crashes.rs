@@ -17,7 +17,7 @@ use timer_support::{Rig, store_options, timer_options};
 fn timers_come_exactly_once_whenever_the_power_goes() {
     seeds::run("timers_come_exactly_once_whenever_the_power_goes", 300, |seed| {
         let mut life = Life::new(Random::new(seed));
-        for _ in 0..1 + life.random.below(4) {
+        for _ in 0..=life.random.below(4) {
             let steps = *life.random.pick(&[10, 30, 80]);
             for _ in 0..steps {
                 life.step();
@@ -41,9 +41,9 @@ struct Life {
     rig: Rig,
     random: Random,
     /// When each message became durable, as a position of the disk's journal.
-    durable_at: BTreeMap<usize, usize>,
-    recalled: BTreeSet<usize>,
-    made: usize,
+    durable_at: BTreeMap<u32, usize>,
+    recalled: BTreeSet<u32>,
+    made: u32,
 }
 
 impl Life {
@@ -79,8 +79,7 @@ impl Life {
 
     fn send(&mut self) {
         for _ in 0..*self.random.pick(&[1, 1, 2, 5]) {
-            let delay_ms = i64::try_from(*self.random.pick(&[1, 500, 1_000, 3_000, 9_000, 25_000, 60_000]))
-                .expect("small");
+            let delay_ms = *self.random.pick(&[1, 500, 1_000, 3_000, 9_000, 25_000, 60_000]);
             self.rig.send(self.made, delay_ms);
             self.made += 1;
         }
@@ -89,7 +88,7 @@ impl Life {
     /// Takes a message back that is not due yet.
     fn recall(&mut self) {
         let now_ms = self.rig.now_ms();
-        let waiting: Vec<usize> = self
+        let waiting: Vec<u32> = self
             .rig
             .sent
             .iter()
@@ -145,7 +144,7 @@ impl Life {
         let waits =
             self.rig.store().read_queue(TIMER_TOPIC, TIMER_QUEUE, QueueOffset(0), usize::MAX, usize::MAX);
         let bodies = waits.expect("read").into_iter().map(|record| record.view().body().to_vec());
-        let there: BTreeSet<usize> =
+        let there: BTreeSet<u32> =
             bodies.map(|body| String::from_utf8(body).expect("text")[5..].parse().expect("number")).collect();
         for (number, durable_at) in &self.durable_at {
             assert!(*durable_at > at || there.contains(number), "{number} was durable and is lost");
@@ -158,7 +157,7 @@ impl Life {
 
     fn check_end(&mut self) {
         self.rig.check_none_early();
-        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         self.rig.numbers().into_iter().for_each(|number| *counts.entry(number).or_default() += 1);
         for number in self.rig.sent.keys() {
             let count = counts.get(number).copied().unwrap_or(0);

@@ -162,7 +162,7 @@ fn a_slot_with_more_messages_than_a_batch_comes_whole_and_once_though_killed_in_
 fn nothing_comes_twice_though_killed_between_delivery_and_checkpoint_again_and_again() {
     let mut rig = Rig::new();
     for number in 0..10 {
-        rig.send(number, 5_000 + 1_000 * (number as i64 % 3));
+        rig.send(number, 5_000 + 1_000 * (i64::from(number) % 3));
     }
     rig.run();
     rig.clock.advance(20_000);
@@ -183,15 +183,15 @@ fn wheel_log_and_checkpoint_come_back_from_the_timer_topic() {
         for is_orderly in [true, false] {
             let mut rig = Rig::new();
             for number in 0..30 {
-                rig.send(number, 2_000 + 2_000 * number as i64);
+                rig.send(number, 2_000 + 2_000 * i64::from(number));
                 rig.pass(300);
             }
             rig.recall(29);
             rig.pass(15_000);
             if is_orderly {
-                rig.close()
+                rig.close();
             } else {
-                rig.kill()
+                rig.kill();
             }
             let is_lost = |place: usize| lost & (1 << place) != 0;
             for (_, name) in files.iter().enumerate().filter(|(place, _)| is_lost(*place)) {
@@ -227,14 +227,14 @@ fn another_precision_makes_the_wheel_anew() {
 fn a_broker_that_was_away_for_longer_than_the_wheel_turns_delivers_everything() {
     let mut rig = Rig::new();
     for number in 0..50 {
-        rig.send(number, 1_000 * number as i64);
+        rig.send(number, 1_000 * i64::from(number));
     }
     rig.run();
     rig.close();
     rig.clock.advance(500_000);
     rig.open();
     for number in 50..60 {
-        rig.send(number, 1_000 * number as i64);
+        rig.send(number, 1_000 * i64::from(number));
     }
     rig.run();
     rig.pass(80_000);
@@ -245,7 +245,7 @@ fn a_broker_that_was_away_for_longer_than_the_wheel_turns_delivers_everything() 
 fn counts_are_those_of_what_waits() {
     let mut rig = Rig::new();
     for number in 0..5 {
-        rig.send(number, 4_000 + 10_000 * (number as i64 / 3));
+        rig.send(number, 4_000 + 10_000 * (i64::from(number) / 3));
     }
     rig.run();
     let due_ms = rig.sent[&0].due_ms;

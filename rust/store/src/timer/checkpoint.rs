@@ -134,15 +134,12 @@ impl TimerCheckpoint {
             counter,
         ];
         let bytes = encode(&fields);
-        match &self.file {
-            Some(file) => {
-                file.write_at(0, &bytes).map_err(StoreError::io("write", &self.path))?;
-                file.sync().map_err(StoreError::io("sync", &self.path))?;
-            }
-            None => {
-                let file = make_file(&*self.disk, &self.path, &self.temporary_folder, PAGE_SIZE, &bytes)?;
-                self.file = Some(file);
-            }
+        if let Some(file) = &self.file {
+            file.write_at(0, &bytes).map_err(StoreError::io("write", &self.path))?;
+            file.sync().map_err(StoreError::io("sync", &self.path))?;
+        } else {
+            let file = make_file(&*self.disk, &self.path, &self.temporary_folder, PAGE_SIZE, &bytes)?;
+            self.file = Some(file);
         }
         self.fields = fields;
         Ok(())

@@ -108,15 +108,12 @@ impl Timers {
             return Ok(false);
         };
         wheel.occupied.remove(tick);
-        match self.read_chain(store, tick)? {
-            Some(cursor) => {
-                self.cursor = Some(cursor);
-                self.reading_tick = tick + 1;
-            }
-            None => {
-                tracing::error!(tick, "the timer log does not hold what a slot of the wheel names");
-                self.rebuild(store, now_ms)?;
-            }
+        if let Some(cursor) = self.read_chain(store, tick)? {
+            self.cursor = Some(cursor);
+            self.reading_tick = tick + 1;
+        } else {
+            tracing::error!(tick, "the timer log does not hold what a slot of the wheel names");
+            self.rebuild(store, now_ms)?;
         }
         Ok(true)
     }

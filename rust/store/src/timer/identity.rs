@@ -76,7 +76,8 @@ impl Recalled {
         self.keys.extend(key.map(<[u8]>::to_vec));
     }
 
-    /// Whether a message was taken back. Compat: 5.5 names it by its unique id alone, 5.3 by topic and id.
+    /// Whether a message was taken back. Compat: by its unique id alone, or by topic and id, as a setting
+    /// of the broker that took the recall has it.
     pub fn contains(&self, record: &RecordView<'_>) -> bool {
         let properties = record.properties();
         let Some(id) = properties.get_bytes(property_names::UNIQ_KEY).filter(|_| !self.keys.is_empty())

@@ -13,7 +13,7 @@ use super::deliver::record_of;
 use super::identity::{Delivered, LastRolls};
 use super::log::TimerLog;
 use super::options::{BLANK_SLOTS, TimerOptions};
-use super::timers::Timers;
+use super::timers::{Timers, timer_queue};
 use super::unit::TimerUnit;
 use super::wheel::{Slot, Wheel};
 use crate::commit_log::Walk;
@@ -89,7 +89,7 @@ impl Timers {
     /// Finds out how far the timers were.
     pub(super) fn recover(&mut self, store: &StoreCore, now_ms: i64) -> Result<()> {
         let now_tick = self.tick(now_ms);
-        let queue = self.queue(store);
+        let queue = timer_queue(store);
         let queue_max = queue.as_ref().map_or(QueueOffset(0), |queue| queue.max_offset());
         let progress = self.checkpoint.progress();
         if progress.is_none() && queue_max.0 == 0 && !self.log.has_files() {
@@ -139,7 +139,7 @@ impl Timers {
         let until_tick = self.tick(now_ms).max(1);
         self.catch_up = CatchUp { done_before: self.queue_next, until_tick, ..CatchUp::default() };
         self.find_delivered(store);
-        if let Some(queue) = self.queue(store) {
+        if let Some(queue) = timer_queue(store) {
             self.catch_up.until_queue = queue.max_offset();
             self.queue_next = queue.min_offset();
             let mut at = self.queue_next;
@@ -183,7 +183,9 @@ impl Timers {
         if !is_sound {
             return Ok(false);
         }
-        occupied.into_iter().for_each(|tick| wheel.occupied.insert(tick));
+        for tick in occupied {
+            wheel.occupied.insert(tick);
+        }
         self.wheel = Some(wheel);
         self.replay(from, end)?;
         self.log.cut(from, end)?;
@@ -220,7 +222,7 @@ impl Timers {
 
     /// Finds the messages that have a unit already among those that the checkpoint has not.
     fn find_taken(&mut self, store: &StoreCore) {
-        let first = self.queue(store).and_then(|queue| queue.entry(self.queue_next));
+        let first = timer_queue(store).and_then(|queue| queue.entry(self.queue_next));
         let Some(first) = first.map(|entry| entry.log_offset) else { return };
         let mut at = self.log.end();
         while let Some(before) = self.log.before(at) {
@@ -263,7 +265,7 @@ impl Timers {
             let is_older = record.is_some_and(|record| record.view().store_timestamp_ms() < read_ms);
             from = from.max(before.filter(|_| is_older).map_or(start, |entry| entry.log_offset));
         }
-        let first = self.queue(store).and_then(|queue| queue.entry(self.queue_next));
+        let first = timer_queue(store).and_then(|queue| queue.entry(self.queue_next));
         first.map_or(from, |entry| from.min(entry.log_offset)).max(start)
     }
 }

@@ -8,7 +8,7 @@ use escrowmq_wire::{RecordView, property_names};
 use super::deliver::Outgoing;
 use super::identity::Recalled;
 use super::restore::{NEVER_TAKEN_IN_MS, Restored};
-use super::timers::{Then, Timers};
+use super::timers::{Then, Timers, timer_queue};
 use super::unit::TimerUnit;
 use super::wheel::{Slot, Wheel};
 use crate::consume_queue::QueueEntry;
@@ -55,7 +55,7 @@ impl Intake {
 impl Timers {
     /// Begins to take in what came; whether there was anything.
     pub(super) fn take_in(&mut self, store: &StoreCore, now_ms: i64, late: Late) -> Result<bool> {
-        let Some(queue) = self.queue(store) else { return Ok(false) };
+        let Some(queue) = timer_queue(store) else { return Ok(false) };
         self.queue_next = self.queue_next.max(queue.min_offset());
         let limit = store.visible_end().min(store.durable_end());
         let mut entries = queue.entries(self.queue_next, BATCH_COUNT_MAX);

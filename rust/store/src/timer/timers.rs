@@ -205,7 +205,7 @@ impl Timers {
     }
 
     fn finish(&mut self, store: &StoreCore, now_ms: i64) -> Result<()> {
-        if self.wheel.is_none() && self.queue(store).is_none() {
+        if self.wheel.is_none() && timer_queue(store).is_none() {
             return Ok(());
         }
         loop {
@@ -316,14 +316,15 @@ impl Timers {
         time_ms.div_euclid(self.options.precision_ms)
     }
 
-    pub(super) fn queue(&self, store: &StoreCore) -> Option<Arc<ConsumeQueue>> {
-        store.queue(TIMER_TOPIC, TIMER_QUEUE)
-    }
-
     /// What can't be written now may be written later; after anything else nobody knows what the files hold.
     fn break_unless_passing(&mut self, error: &StoreError) {
         if !error.is_storage_full() && !matches!(error, StoreError::DiskFull { .. } | StoreError::Closed) {
             self.broken_by = Some(error.to_string());
         }
     }
+}
+
+/// The queue of the timer topic.
+pub(super) fn timer_queue(store: &StoreCore) -> Option<Arc<ConsumeQueue>> {
+    store.queue(TIMER_TOPIC, TIMER_QUEUE)
 }

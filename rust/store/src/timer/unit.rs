@@ -11,6 +11,8 @@ use crate::offset::LogOffset;
 
 /// Size of a unit.
 pub const UNIT_SIZE: usize = 52;
+/// The same as the first field has it.
+const UNIT_SIZE_FIELD: i32 = 52;
 const _: () = assert!(UNIT_SIZE == 5 * size_of::<i32>() + 4 * size_of::<i64>());
 
 /// Every unit has it.
@@ -65,7 +67,7 @@ impl TimerUnit {
         kind |= if self.is_delete { KIND_DELETE } else { 0 };
         let previous = self.previous.map_or(NO_PREVIOUS, u64::cast_signed);
         let mut bytes = [0; UNIT_SIZE];
-        bytes[..4].copy_from_slice(&(UNIT_SIZE as u32).to_be_bytes());
+        bytes[..4].copy_from_slice(&UNIT_SIZE_FIELD.to_be_bytes());
         bytes[4..12].copy_from_slice(&previous.to_be_bytes());
         bytes[12..16].copy_from_slice(&kind.to_be_bytes());
         bytes[16..24].copy_from_slice(&self.write_ms.to_be_bytes());
@@ -81,7 +83,7 @@ impl TimerUnit {
     pub fn decode(bytes: &[u8; UNIT_SIZE]) -> Option<Self> {
         let (size, kind) = (int(bytes, 0), int(bytes, 12));
         let (previous, log_offset, record_size) = (long(bytes, 4), long(bytes, 28), int(bytes, 36));
-        let is_unit = size == UNIT_SIZE as i32 && kind & !KIND_MASK == 0 && previous >= NO_PREVIOUS;
+        let is_unit = size == UNIT_SIZE_FIELD && kind & !KIND_MASK == 0 && previous >= NO_PREVIOUS;
         Some(Self {
             previous: u64::try_from(previous).ok(),
             is_roll: kind & KIND_ROLL != 0,

@@ -49,7 +49,7 @@ pub struct Sent {
 /// A message that was delivered.
 #[derive(Debug)]
 pub struct Delivered {
-    pub number: usize,
+    pub number: u32,
     pub at_ms: i64,
     pub record: StoredRecord,
 }
@@ -61,7 +61,7 @@ pub struct Rig {
     pub clock: VirtualClock,
     pub store_options: StoreOptions,
     pub timer_options: TimerOptions,
-    pub sent: BTreeMap<usize, Sent>,
+    pub sent: BTreeMap<u32, Sent>,
     running: Option<(StoreCore, Timers)>,
 }
 
@@ -125,28 +125,28 @@ impl Rig {
     }
 
     /// Sends a message that is due after a while, as a broker stores it.
-    pub fn send(&mut self, number: usize, delay_ms: i64) {
+    pub fn send(&mut self, number: u32, delay_ms: i64) {
         self.send_with(number, delay_ms, "");
     }
 
     /// Sends a message with further properties.
-    pub fn send_with(&mut self, number: usize, delay_ms: i64, further: &str) {
+    pub fn send_with(&mut self, number: u32, delay_ms: i64, further: &str) {
         let due_ms = self.now_ms() + delay_ms;
         let log_end = self.append(number, due_ms, further);
         self.sent.insert(number, Sent { due_ms, log_end });
     }
 
     /// Sends a message that takes another back.
-    pub fn recall(&mut self, number: usize) {
+    pub fn recall(&mut self, number: u32) {
         let due_ms = self.sent[&number].due_ms;
         let further = format!("TIMER_DEL_UNIQKEY\u{1}id-{number}\u{2}");
         self.append(number, due_ms, &further);
     }
 
-    fn append(&self, number: usize, due_ms: i64, further: &str) -> u64 {
+    fn append(&self, number: u32, due_ms: i64, further: &str) -> u64 {
         let precision_ms = self.timer_options.precision_ms;
         let out_ms = (due_ms - 1).div_euclid(precision_ms) * precision_ms;
-        let queue = number % QUEUES as usize;
+        let queue = number % QUEUES;
         let properties = format!(
             "UNIQ_KEY\u{1}id-{number}\u{2}TIMER_DELIVER_MS\u{1}{due_ms}\u{2}{further}TIMER_OUT_MS\u{1}{out_ms}\u{2}\
              REAL_TOPIC\u{1}{TOPIC}\u{2}REAL_QID\u{1}{queue}\u{2}"
@@ -216,7 +216,7 @@ impl Rig {
     }
 
     /// Numbers of what was delivered, in the order of the log.
-    pub fn numbers(&self) -> Vec<usize> {
+    pub fn numbers(&self) -> Vec<u32> {
         self.delivered().iter().map(|delivered| delivered.number).collect()
     }
 
