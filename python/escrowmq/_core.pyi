@@ -668,8 +668,8 @@ class TimerStatistics:
 class Timers:
     """Messages of a store that wait for a time of their own, and the thread that delivers them.
 
-    They wait in queue 0 of `rmq_sys_wheel_timer`, each with the time in `TIMER_OUT_MS` and its own queue in `REAL_TOPIC` and
-    `REAL_QID`. Wheel, timer log and checkpoint are Apache RocketMQ's; a store without such messages has none of them.
+    They wait in queue 0 of `rmq_sys_wheel_timer`, each with its time in `TIMER_OUT_MS` and its queue in `REAL_TOPIC`
+    and `REAL_QID`. Wheel, log and checkpoint are Apache RocketMQ's; a store without such messages has no such files.
     """
 
     @staticmethod
