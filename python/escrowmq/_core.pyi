@@ -43,6 +43,8 @@ __all__ = [
     "Statistics",
     "Store",
     "SubscriptionEntry",
+    "TimerStatistics",
+    "Timers",
     "TopicEntry",
     "Traffic",
     "_measure_floor_s",
