@@ -24,6 +24,6 @@ def broker(options: BrokerOptions, *, logs: Served) -> None:
 
         with Broker(config.broker, config.store, data=folder) as server:
             with broker_pages(server, config.broker) as pages:
-                click.echo(f"broker {config.broker.name} at {', '.join(server.addresses)}, data in {folder}")
-                serve([server, logs, *pages])
+                greeting = f"broker {config.broker.name} at {', '.join(server.addresses)}, data in {folder}"
+                serve([server, logs, *pages], greeting=greeting)
             _log.info("broker stops", broker=config.broker.name)

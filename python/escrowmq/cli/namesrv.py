@@ -28,8 +28,8 @@ def namesrv(*, config_path: Path | None, logs: Served, **said: int | str | Path 
         from escrowmq.namesrv.app import NameServer  # noqa: PLC0415
 
         with NameServer(config, data=folder) as server, name_server_pages(server, config) as pages:
-            click.echo(f"name server at {', '.join(server.addresses)}, data in {folder}")
-            serve([server, logs, *pages])
+            greeting = f"name server at {', '.join(server.addresses)}, data in {folder}"
+            serve([server, logs, *pages], greeting=greeting)
 
 
 def _settings(config_path: Path | None, said: Mapping[str, int | str | Path | None]) -> NameServerConfig:

@@ -6,12 +6,18 @@ import signal
 import socket
 from collections.abc import Iterator, Sequence
 
+import click
+
 from escrowmq.serving import Served, run
 
 
-def serve(servers: Sequence[Served]) -> None:
-    """Serves until SIGTERM or SIGINT. To be called on the main thread."""
+def serve(servers: Sequence[Served], *, greeting: str) -> None:
+    """Serves until SIGTERM or SIGINT. To be called on the main thread.
+
+    The greeting is said when a signal would stop it in order: who reads it may send one.
+    """
     with _stop_signals() as stop:
+        click.echo(greeting)
         run(servers, stop=stop)
 
 

@@ -45,11 +45,11 @@ def _run(config: Config, logs: Served) -> None:
         settings = replace(config.broker, name_servers=[*name_server.addresses, *config.broker.name_servers])
         with Broker(settings, config.store, data=folder, while_stopping=name_server.step) as broker:
             with broker_pages(broker, settings) as pages, name_server_pages(name_server, config.namesrv) as others:
-                click.echo(
+                greeting = (
                     f"name server  {', '.join(name_server.addresses)}\n"
                     f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
                     f"data         {folder}\n"
                     "stop with Ctrl-C"
                 )
-                serve([name_server, broker, logs, *pages, *others])
+                serve([name_server, broker, logs, *pages, *others], greeting=greeting)
             _log.info("stopping")
