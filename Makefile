@@ -83,8 +83,11 @@ bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor meas
 bench-load: $(EXTENSION) $(LOAD) ## sends of 1 KiB a second per core of the broker
 	@$(BIN)/python -m bench.load_bench
 
-bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, and while 10 GB are read cold; takes the room
+bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, and while 10 GB are read cold
 	@$(BIN)/python -m bench.stall
+
+bench-apache: $(EXTENSION) $(LOAD) ## our broker and Apache's in turn, under Apache's benchmark programs; needs Java and Maven. PARTS chooses
+	@$(BIN)/python -m bench.apache $(PARTS)
 
 $(LOAD): $(LOAD_SOURCES) Cargo.lock $(wildcard rust/wire/src/*.rs)
 	cargo build --release --quiet --package escrowmq-load

@@ -53,18 +53,31 @@ class Served:
 @contextmanager
 def our_broker(data: Path, *options: str) -> Iterator[Served]:
     """Our broker on a free port of loopback; stopped in good order at the end."""
+    with _our_server("broker", data, *ANY_DISK, *options) as served:
+        yield served
+
+
+@contextmanager
+def our_name_server(data: Path) -> Iterator[str]:
+    """The address of our name server, on a free port of loopback."""
+    with _our_server("namesrv", data) as served:
+        yield served.address
+
+
+@contextmanager
+def _our_server(command: str, data: Path, *options: str) -> Iterator[Served]:
     data.parent.mkdir(parents=True, exist_ok=True)
     output_path = data.with_name(f"{data.name}.out")
-    command = [sys.executable, "-m", "escrowmq", "broker", "--port=0", f"--data={data}", "--log-level=warning"]
+    fixed = [sys.executable, "-m", "escrowmq", command, "--port=0", f"--data={data}", "--log-level=warning"]
     begin = time.monotonic()
     with output_path.open("wb") as output:
-        process = subprocess.Popen([*command, *ANY_DISK, *options], stdout=output, stderr=output)
+        process = subprocess.Popen([*fixed, *options], stdout=output, stderr=output)
     try:
         said = await_output(process, output_path, "data in")
         ready_s = time.monotonic() - begin
-        address = re.search(r" at (\S+:\d+)", said)
+        address = re.search(r" at ([\d.]+:\d+)", said)
         if address is None:
-            raise BenchError(f"the broker did not say where it listens: {said}")
+            raise BenchError(f"the {command} did not say where it listens: {said}")
         yield Served(process, address[1], ready_s, output_path)
     finally:
         stop(process)

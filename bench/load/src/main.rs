@@ -4,11 +4,13 @@
 //! ```text
 //! escrowmq-load send --address HOST:PORT ...   sends, pipelined: a rate, and the broker's processor time for it
 //! escrowmq-load pull --address HOST:PORT ...   a topic from its beginning to its end
+//! escrowmq-load count --address HOST:PORT ...  how many messages a topic has
 //! escrowmq-load ping --address HOST:PORT ...   cheap requests at a fixed rate: how late the answers are
 //! ```
 
 mod answers;
 mod burst;
+mod count;
 mod histogram;
 mod options;
 mod ping;
@@ -24,7 +26,7 @@ use options::Options;
 /// What can go wrong: the system, the broker's answer, or how it was called.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str = "usage: escrowmq-load send|pull|ping --address HOST:PORT [--option value ...]
+const USAGE: &str = "usage: escrowmq-load send|pull|count|ping --address HOST:PORT [--option value ...]
 
 every mode
   --topic NAME        default LoadTest; a topic that is not there is made by the first send
@@ -63,6 +65,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
     let report = match mode.as_str() {
         "send" => send::run(&mut options)?,
         "pull" => pull::run(&mut options)?,
+        "count" => count::run(&mut options)?,
         "ping" => ping::run(&mut options)?,
         _ => return Err(USAGE.into()),
     };

@@ -84,7 +84,7 @@ fn send(
     sent_at: &Mutex<Vec<Instant>>,
 ) -> Result<Histogram, Failure> {
     let mut bytes = Vec::new();
-    request::ping(target.kind, &target.topic, 1, &mut bytes)?;
+    request::max_offset(target.kind, &target.topic, 0, &mut bytes)?;
     let (begin, mut lateness) = (Instant::now(), Histogram::default());
     for number in 0..u32::try_from(count)? {
         let due = begin + Duration::from_secs(1) * number / rate;

@@ -91,12 +91,13 @@ pub fn pull(
     Ok(())
 }
 
-/// Appends a request that any broker answers from memory.
-pub fn ping(kind: HeaderKind, topic: &str, opaque: i32, out: &mut Vec<u8>) -> Result<(), Failure> {
+/// Appends a question for the end of a queue, which a broker answers from memory.
+pub fn max_offset(kind: HeaderKind, topic: &str, queue_id: u32, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let queue = queue_id.to_string();
     let mut fields = ExtFields::default();
     fields.push("topic", topic);
-    fields.push("queueId", "0");
-    encode_frame(kind, &header(GET_MAX_OFFSET, opaque, fields), b"", out)?;
+    fields.push("queueId", &queue);
+    encode_frame(kind, &header(GET_MAX_OFFSET, queue_id.cast_signed(), fields), b"", out)?;
     Ok(())
 }
 
