@@ -71,6 +71,12 @@ pub trait Disk: Send + Sync + Debug {
     /// What the file system says.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
 
+    /// Creates a folder and its missing parents, whose names are as durable as those of files. It may exist.
+    ///
+    /// # Errors
+    /// What the file system says.
+    fn create_folder_unsynced(&self, folder: &Path) -> io::Result<()>;
+
     /// Creates a file of zeros, or replaces the one of that name.
     ///
     /// # Errors

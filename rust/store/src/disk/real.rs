@@ -49,6 +49,10 @@ impl Disk for RealDisk {
         fs::create_dir_all(folder)
     }
 
+    fn create_folder_unsynced(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)
+    }
+
     fn create(&self, path: &Path, size_bytes: u64, allocation: Allocation) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let sized = match allocation {
