@@ -173,6 +173,9 @@ pub trait Mapping: Send + Sync + Debug {
     /// `StorageFull`.
     fn allocate(&self, range: Range<usize>) -> io::Result<()>;
 
+    /// Says that touching a page does not mean that its neighbours will be: they are not to be brought in with it. A hint.
+    fn use_singly(&self);
+
     /// Makes a range's pages resident and writable ahead of their use. A hint.
     fn populate(&self, range: Range<usize>);
 

@@ -147,6 +147,11 @@ impl Mapping for RealMapping {
         allocate_range(&self.file, range.start as u64, range.len() as u64)
     }
 
+    fn use_singly(&self) {
+        // Refused by no kernel that maps files.
+        let _ = self.memory.advise(Advice::Random);
+    }
+
     fn populate(&self, range: Range<usize>) {
         // Refused by kernels before 5.14. The pages then fault in one by one, which is slower and as right.
         let _ = self.memory.advise_range(Advice::PopulateWrite, range.start, range.len());

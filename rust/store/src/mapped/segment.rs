@@ -173,6 +173,11 @@ impl Segment {
         if range.is_empty() { Ok(()) } else { self.mapping.sync(page_floor(range.start)..range.end) }
     }
 
+    /// Brings in no more than the pages that are touched.
+    pub(crate) fn use_singly(&self) {
+        self.mapping.use_singly();
+    }
+
     /// Makes a range resident ahead of its use.
     pub(crate) fn populate(&self, range: Range<usize>) {
         let start = page_floor(range.start);

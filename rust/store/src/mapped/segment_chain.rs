@@ -28,6 +28,16 @@ pub struct ChainLayout {
     pub is_durable_at_once: bool,
 }
 
+impl ChainLayout {
+    /// A sparse file is written page by page. Where the kernel reads far ahead, it would fill a new file's first page and
+    /// all that follow with zeros: megabytes for each of many queues.
+    fn advise(&self, segment: &Segment) {
+        if self.allocation == Allocation::OnDemand {
+            segment.use_singly();
+        }
+    }
+}
+
 /// Which files of a folder make a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
@@ -98,7 +108,9 @@ impl SegmentChain {
                 let missing = layout.folder.join(file_name(expected));
                 return Err(StoreError::MissingFile { missing, next: path });
             }
-            segments.push(Arc::new(Segment::open(disk, &path, start)?));
+            let segment = Segment::open(disk, &path, start)?;
+            layout.advise(&segment);
+            segments.push(Arc::new(segment));
         }
         let left_out = left_out.iter().map(|(start, _)| layout.folder.join(file_name(*start))).collect();
         Ok(Self { layout, left_out, segments: RwLock::new(segments) })
@@ -172,6 +184,7 @@ impl SegmentChain {
             self.layout.allocation,
             is_durable,
         )?);
+        self.layout.advise(&segment);
         if is_durable {
             disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
         }
