@@ -15,6 +15,9 @@ CRASH_SEEDS ?= 10000
 CRASH_SEEDS_IN_TEST ?= 500
 FUZZ_SECONDS ?= 60
 
+LOAD := target/release/escrowmq-load
+LOAD_SOURCES := bench/load/Cargo.toml $(wildcard bench/load/src/*.rs)
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -not -path 'rust/fuzz/*' -print)
 PYTHON_CHECKED := $(wildcard python tests bench)
 
@@ -23,7 +26,7 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash fuzz bench interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-stall bench-apache interop interop-short run clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +79,19 @@ bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor meas
 	cargo bench --workspace
 	$(BIN)/python -m pytest bench/python --benchmark-json=target/python-bench.json
 	@$(BIN)/python bench/report.py
+
+bench-load: $(EXTENSION) $(LOAD) ## sends of 1 KiB a second per core of the broker
+	@$(BIN)/python -m bench.load_bench
+
+bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, and while 10 GB are read cold
+	@$(BIN)/python -m bench.stall
+
+bench-apache: $(EXTENSION) $(LOAD) ## our broker and Apache's in turn, under Apache's benchmark programs; needs Java and Maven. PARTS chooses
+	@$(BIN)/python -m bench.apache $(PARTS)
+
+$(LOAD): $(LOAD_SOURCES) Cargo.lock $(wildcard rust/wire/src/*.rs)
+	cargo build --release --quiet --package escrowmq-load
+	touch $@
 
 interop: $(EXTENSION) ## both ways with a real Apache RocketMQ, its integration tests included; needs Java and Maven
 	$(BIN)/python -m pytest tests/interop --no-fold-skipped

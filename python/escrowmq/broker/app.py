@@ -253,6 +253,10 @@ class Broker:
             self._delayed.save()
         finally:
             self._store.close()
+            done = self._store.statistics()
+            _log.info(
+                "broker stopped", messages=done.messages_appended, bytes=done.bytes_appended, flushes=done.flushes
+            )
 
     def abandon(self) -> None:
         """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""

@@ -36,6 +36,7 @@ pub mod options;
 mod poison;
 mod queue_builder;
 mod recovery;
+mod running_mark;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod statistics;

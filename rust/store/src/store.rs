@@ -31,6 +31,10 @@ const EXPIRY_INTERVAL_MS: i64 = 10_000;
 /// How long the builder lets the log grow in async mode before it follows again: nobody waits for it there, and an append
 /// that wakes nobody is several times cheaper. Apache's builder pauses as long.
 const ASYNC_BUILD_PAUSE: Duration = Duration::from_millis(1);
+/// With many queues a checkpoint takes seconds of the disk that flushes wait for: it pauses this many times as long.
+const CHECKPOINT_PAUSE_RATIO: u32 = 9;
+/// A start has to build again what came after the last checkpoint.
+const CHECKPOINT_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a step waits that failed for want of space.
 const FULL_DISK_PAUSE: Duration = Duration::from_secs(1);
 
@@ -286,8 +290,13 @@ impl Shared {
     fn run_housekeeper(&self) {
         let core = &self.core;
         let mut last_expiry_ms = core.clock.monotonic_ms();
-        while !self.pause(Duration::from_millis(core.options.checkpoint_interval_ms)) {
-            match core.checkpoint_once() {
+        let interval = Duration::from_millis(core.options.checkpoint_interval_ms);
+        let mut pause = interval;
+        while !self.pause(pause) {
+            let began = Instant::now();
+            let saved = core.checkpoint_once();
+            pause = (began.elapsed() * CHECKPOINT_PAUSE_RATIO).min(CHECKPOINT_PAUSE_MAX).max(interval);
+            match saved {
                 Err(error) if error.is_storage_full() => tracing::error!(%error, "the checkpoint can't move"),
                 Err(_) => return,
                 Ok(()) => {}

@@ -19,19 +19,20 @@ use crate::arrivals::{ArrivalListener, Arrivals};
 use crate::checkpoint::{Checkpoint, CheckpointTimes};
 use crate::clock::Clock;
 use crate::commit_log::{AppendRules, CommitLog, LogPoint, QueueOffsets};
-use crate::consume_queue::QueueTable;
+use crate::consume_queue::{ENTRY_SIZE, QueueTable};
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
 use crate::expiry::{Expiry, ExpiryReport};
 use crate::key_index::KeyIndex;
 use crate::layout::StoreLayout;
-use crate::mapped::{ChainLayout, SegmentChain, Watermark, remove_file};
+use crate::mapped::{ChainLayout, Expected, SegmentChain, Watermark};
 use crate::message::{NewMessage, Receipt};
 use crate::offset::LogOffset;
 use crate::options::{FlushMode, StoreOptions};
 use crate::poison::Poison;
 use crate::queue_builder::{EntryRules, QueueBuilder};
 use crate::recovery::{self, Files, RecoveryReport};
+use crate::running_mark::RunningMark;
 use crate::statistics::{Counters, Statistics};
 use crate::stop_note::StopNote;
 use crate::visible_limit::VisibleLimit;
@@ -73,13 +74,14 @@ impl StoreCore {
         let layout = StoreLayout::new(folder);
         layout.refuse_foreign_folder(&*disk)?;
         layout.refuse_unsupported(&*disk)?;
-        let mut files = load(&disk, &clock, &layout, &options)?;
-        let was_killed = exists(&*disk, &layout, "abort")?;
+        let mark = RunningMark::load(&*disk, &layout)?;
+        let mut files = load(&disk, &clock, &layout, &options, mark)?;
+        let was_killed = mark.is_some();
         let note = StopNote::load(&*disk, &layout.stop);
         let mut examined = recovery::examine(&files, options.segment_size_bytes, was_killed, note.as_ref())?;
 
         layout.create_folders(&*disk)?;
-        mark_running(&*disk, &layout)?;
+        RunningMark::leave(&*disk, &layout, files.queues.file_size_bytes())?;
         let rules = EntryRules { delay_levels_ms: options.delay_levels_ms.clone() };
         recovery::repair(&*disk, &mut files, &rules, &mut examined)?;
         // Only now: the note may be what told that a queue is missing, and a start that is cut short must be told again.
@@ -255,7 +257,7 @@ impl StoreCore {
             Err(error) if error.is_storage_full() => tracing::warn!(%error, "no room for the stop note"),
             result => result?,
         }
-        remove_file(&*self.disk, &self.layout.root, &self.layout.abort)
+        RunningMark::remove(&*self.disk, &self.layout)
     }
 
     /// Has the next flush fail as if the disk had refused it, for tests.
@@ -401,6 +403,7 @@ fn load(
     clock: &Arc<dyn Clock>,
     layout: &StoreLayout,
     options: &StoreOptions,
+    mark: Option<RunningMark>,
 ) -> Result<Files> {
     let chain = SegmentChain::load(
         &**disk,
@@ -410,13 +413,20 @@ fn load(
             kind: "commit log",
             segment_size_bytes: options.segment_size_bytes,
             allocation: Allocation::Whole,
+            is_durable_at_once: true,
         },
+        Expected::All,
     )?;
+    let (queue_file_size_bytes, expected) = match mark.and_then(|mark| mark.queue_file_size_bytes) {
+        Some(size_bytes) => (size_bytes, Expected::Prefix),
+        None => (options.queue_file_entries * ENTRY_SIZE as u64, Expected::All),
+    };
     let queues = QueueTable::load(
         Arc::clone(disk),
         &layout.consume_queues,
         &layout.temporary,
-        options.queue_file_entries,
+        queue_file_size_bytes,
+        expected,
     )?;
     let index = KeyIndex::load(
         Arc::clone(disk),
@@ -428,19 +438,6 @@ fn load(
     )?;
     let checkpoint = Checkpoint::load(Arc::clone(disk), &layout.checkpoint, &layout.temporary)?;
     Ok(Files { chain, queues, index, checkpoint })
-}
-
-/// Writes `abort`, durably: from now on a start without an orderly stop before it is a recovery.
-fn mark_running(disk: &dyn Disk, layout: &StoreLayout) -> Result<()> {
-    let text = std::process::id().to_string();
-    disk.create(&layout.abort, 0, Allocation::OnDemand)
-        .and_then(|file| file.write_at(0, text.as_bytes()).and_then(|()| file.sync()))
-        .and_then(|()| disk.sync_folder(&layout.root))
-        .map_err(StoreError::io("write", &layout.abort))
-}
-
-fn exists(disk: &dyn Disk, layout: &StoreLayout, name: &str) -> Result<bool> {
-    Ok(crate::mapped::list_or_empty(disk, &layout.root)?.iter().any(|entry| entry.name == name))
 }
 
 fn queue_offsets(queues: &QueueTable) -> QueueOffsets {

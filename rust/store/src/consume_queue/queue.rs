@@ -10,14 +10,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::entry::{ENTRY_SIZE, QueueEntry};
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
-use crate::mapped::{ChainLayout, Segment, SegmentChain};
+use crate::mapped::{ChainLayout, Expected, Segment, SegmentChain};
 use crate::offset::QueueOffset;
 
 /// Files are sparse; blocks are had in steps of this size, so that a queue with one message costs little.
@@ -49,15 +49,23 @@ pub struct ConsumeQueue {
     pub(super) max: AtomicU64,
     /// Entries before this offset are durable.
     pub(super) durable: AtomicU64,
+    /// Whether there are files whose names may not be durable.
+    has_new_names: AtomicBool,
 }
 
 impl ConsumeQueue {
-    /// Maps the files of a queue, which may have none. Changes nothing. Until [`Self::cut`] says where the log ends,
-    /// the queue is the run of written entries that was found, and counts as durable.
+    /// Maps the files of a queue that are `expected`, which may be none. Changes nothing. Until [`Self::cut`] says where
+    /// the log ends, the queue is the run of written entries that was found, and counts as durable.
     ///
     /// # Errors
     /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`], [`StoreError::Io`].
-    pub fn load(disk: Arc<dyn Disk>, topic: Arc<str>, queue_id: u32, layout: QueueLayout) -> Result<Self> {
+    pub fn load(
+        disk: Arc<dyn Disk>,
+        topic: Arc<str>,
+        queue_id: u32,
+        layout: QueueLayout,
+        expected: Expected,
+    ) -> Result<Self> {
         let QueueLayout { folder, temporary_folder, file_size_bytes } = layout;
         let layout = ChainLayout {
             folder,
@@ -65,8 +73,10 @@ impl ConsumeQueue {
             kind: "consume queue",
             segment_size_bytes: file_size_bytes,
             allocation: Allocation::OnDemand,
+            // Whoever builds queues must not wait for the disk: sends may wait for it, and a topic may have many queues.
+            is_durable_at_once: false,
         };
-        let chain = SegmentChain::load(disk.as_ref(), layout)?;
+        let chain = SegmentChain::load(disk.as_ref(), layout, expected)?;
         let size = chain.layout().segment_size_bytes;
         if size == 0 || size % ENTRY_SIZE_U64 != 0 {
             let path = chain.first().map_or_else(|| chain.layout().folder.clone(), |file| file.path().into());
@@ -86,6 +96,7 @@ impl ConsumeQueue {
             min: AtomicU64::new(0),
             max: AtomicU64::new(0),
             durable: AtomicU64::new(0),
+            has_new_names: AtomicBool::new(false),
         };
         queue.find_bounds();
         Ok(queue)
@@ -191,12 +202,15 @@ impl ConsumeQueue {
         self.durable.load(Ordering::Acquire) < self.max.load(Ordering::Acquire)
     }
 
-    /// Makes all entries durable that were there when it was called.
+    /// Makes all entries durable that were there when it was called, and the names of their files. Whether there were new
+    /// ones is returned: then the folders above the queue's have to be synced too.
     ///
     /// # Errors
     /// [`StoreError::Io`]. What reached the disk is then unknown, and the caller must not try again.
-    pub fn sync(&self) -> Result<()> {
+    pub fn sync(&self) -> Result<bool> {
         let upto = self.max.load(Ordering::Acquire);
+        // After the offset: the file of an entry before it has been announced by now.
+        let has_new_names = self.has_new_names.swap(false, Ordering::AcqRel);
         let mut byte = self.durable.load(Ordering::Acquire) * ENTRY_SIZE_U64;
         let end = upto * ENTRY_SIZE_U64;
         while byte < end {
@@ -210,8 +224,12 @@ impl ConsumeQueue {
             segment.sync(range).map_err(StoreError::io("sync", segment.path()))?;
             byte = segment.end();
         }
+        if has_new_names {
+            let folder = &self.chain.layout().folder;
+            self.disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+        }
         self.durable.fetch_max(upto, Ordering::AcqRel);
-        Ok(())
+        Ok(has_new_names)
     }
 
     /// An entry below max, readable or expired, whose file is there.
@@ -233,7 +251,9 @@ impl ConsumeQueue {
         if let Some(last) = self.chain.last().filter(|last| last.end() != byte) {
             return Err(self.gap(QueueOffset(last.start() / ENTRY_SIZE_U64), at, entry));
         }
-        self.chain.push_new(self.disk.as_ref(), byte - byte % self.file_size_bytes())
+        let segment = self.chain.push_new(self.disk.as_ref(), byte - byte % self.file_size_bytes())?;
+        self.has_new_names.store(true, Ordering::Release);
+        Ok(segment)
     }
 
     fn accept_repeated(&self, at: QueueOffset, entry: QueueEntry) -> Result<()> {
@@ -310,7 +330,7 @@ pub(super) mod tests {
             temporary_folder,
             file_size_bytes: FILE_ENTRIES * ENTRY_SIZE_U64,
         };
-        ConsumeQueue::load(Arc::new(RealDisk), "orders".into(), 2, layout).expect("load")
+        ConsumeQueue::load(Arc::new(RealDisk), "orders".into(), 2, layout, Expected::All).expect("load")
     }
 
     /// The entry of a record whose place in the log is its queue offset times 100.

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use super::entry::{ENTRY_SIZE, QueueEntry};
 use super::queue::{ConsumeQueue, ENTRY_SIZE_U64, partition_point};
 use crate::error::{Result, StoreError};
-use crate::mapped::{Segment, SegmentChain};
+use crate::mapped::{Expected, Segment, SegmentChain};
 use crate::offset::LogOffset;
 
 impl ConsumeQueue {
@@ -25,19 +25,20 @@ impl ConsumeQueue {
     /// [`StoreError::Io`].
     pub fn cut(&mut self, log_end: LogOffset) -> Result<bool> {
         *self.tail.get_mut() = None;
+        let had_left_out = self.chain.remove_left_out(self.disk.as_ref())?;
         let end = self.written_end(log_end);
         let layout = self.chain.layout().clone();
         // A file without an entry goes as a whole: Apache takes zeros at the start of a last file for an entry.
         let empty: Vec<Arc<Segment>> =
             self.chain.all().into_iter().filter(|file| end.is_none_or(|end| file.start() >= end)).collect();
-        let mut has_changed = !empty.is_empty();
+        let mut has_changed = had_left_out || !empty.is_empty();
         // Newest first: a crash in between leaves no hole.
         for file in empty.iter().rev() {
             self.disk.remove(file.path()).map_err(StoreError::io("remove", file.path()))?;
             self.disk.sync_folder(&layout.folder).map_err(StoreError::io("sync", &layout.folder))?;
         }
         if has_changed {
-            self.chain = SegmentChain::load(self.disk.as_ref(), layout)?;
+            self.chain = SegmentChain::load(self.disk.as_ref(), layout, Expected::All)?;
         }
         if let Some(end) = end {
             has_changed |= self.chain.truncate(self.disk.as_ref(), end)?;

@@ -6,18 +6,18 @@
 //!    %RETRY%billing/0/…
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::entry::{ENTRY_SIZE, QueueEntry};
+use super::entry::QueueEntry;
 use super::queue::{ConsumeQueue, QueueLayout};
 use super::status::QueueStatus;
 use crate::disk::{Disk, FolderEntry};
 use crate::error::{Result, StoreError};
-use crate::mapped::list_or_empty;
+use crate::mapped::{Expected, list_or_empty};
 use crate::offset::{LogOffset, QueueOffset};
 
 const KIND: &str = "consume queue";
@@ -40,7 +40,7 @@ pub struct QueueTable {
 
 impl QueueTable {
     /// Maps the queues of `folder`, which need not exist. Changes nothing. The size of the files found beats
-    /// `file_entries`.
+    /// `file_size_bytes`, unless a process that made them so large was killed: then shorter ones are what it had not synced.
     ///
     /// # Errors
     /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`] where the folder holds
@@ -49,9 +49,9 @@ impl QueueTable {
         disk: Arc<dyn Disk>,
         folder: &Path,
         temporary_folder: &Path,
-        file_entries: u64,
+        file_size_bytes: u64,
+        expected: Expected,
     ) -> Result<Self> {
-        let file_size_bytes = file_entries * ENTRY_SIZE as u64;
         let mut found: Vec<(String, u32)> = Vec::new();
         for topic in list_or_empty(disk.as_ref(), folder)? {
             let topic_folder = folder_of(folder, &topic)?;
@@ -75,7 +75,7 @@ impl QueueTable {
         let mut table = Self { disk, folder, temporary_folder, file_size_bytes, topics };
         let mut has_size = false;
         for (topic, queue_id) in found {
-            let queue = table.map_queue(topic.into(), queue_id)?;
+            let queue = table.map_queue(topic.into(), queue_id, expected)?;
             if let Some(file) = queue.chain.first() {
                 let size = queue.file_size_bytes();
                 if has_size && size != table.file_size_bytes {
@@ -128,7 +128,17 @@ impl QueueTable {
     /// # Errors
     /// [`StoreError::Io`]. What reached the disk is then unknown, and the caller must not try again.
     pub fn sync_dirty(&self) -> Result<()> {
-        self.queues_where(ConsumeQueue::is_dirty).iter().try_for_each(|queue| queue.sync())
+        let mut grown_topics = BTreeSet::new();
+        for queue in self.queues_where(ConsumeQueue::is_dirty) {
+            if queue.sync()? {
+                grown_topics.insert(self.folder.join(queue.topic()));
+            }
+        }
+        let root = (!grown_topics.is_empty()).then_some(&self.folder);
+        grown_topics
+            .iter()
+            .chain(root)
+            .try_for_each(|folder| self.disk.sync_folder(folder).map_err(StoreError::io("sync", folder)))
     }
 
     /// Ends every queue where the log ends. Whether anything had to change is returned. See [`ConsumeQueue::cut`].
@@ -187,16 +197,16 @@ impl QueueTable {
             return Ok(Arc::clone(queue));
         }
         let name = topics.get_key_value(topic).map_or_else(|| topic.into(), |(name, _)| Arc::clone(name));
-        Ok(insert(&mut topics, self.map_queue(name, queue_id)?))
+        Ok(insert(&mut topics, self.map_queue(name, queue_id, Expected::All)?))
     }
 
-    fn map_queue(&self, topic: Arc<str>, queue_id: u32) -> Result<ConsumeQueue> {
+    fn map_queue(&self, topic: Arc<str>, queue_id: u32, expected: Expected) -> Result<ConsumeQueue> {
         let layout = QueueLayout {
             folder: self.folder.join(&*topic).join(queue_id.to_string()),
             temporary_folder: self.temporary_folder.clone(),
             file_size_bytes: self.file_size_bytes,
         };
-        ConsumeQueue::load(Arc::clone(&self.disk), topic, queue_id, layout)
+        ConsumeQueue::load(Arc::clone(&self.disk), topic, queue_id, layout, expected)
     }
 }
 
@@ -262,7 +272,8 @@ mod tests {
     fn load(root: &Path) -> Result<QueueTable> {
         let temporary = root.join("temporary");
         std::fs::create_dir_all(&temporary).expect("temporary");
-        QueueTable::load(Arc::new(RealDisk), &root.join("consumequeue"), &temporary, 5)
+        let size = 5 * super::super::ENTRY_SIZE as u64;
+        QueueTable::load(Arc::new(RealDisk), &root.join("consumequeue"), &temporary, size, Expected::All)
     }
 
     fn entry(log_offset: u64) -> QueueEntry {

@@ -71,6 +71,12 @@ pub trait Disk: Send + Sync + Debug {
     /// What the file system says.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
 
+    /// Creates a folder and its missing parents, whose names are as durable as those of files. It may exist.
+    ///
+    /// # Errors
+    /// What the file system says.
+    fn create_folder_unsynced(&self, folder: &Path) -> io::Result<()>;
+
     /// Creates a file of zeros, or replaces the one of that name.
     ///
     /// # Errors
@@ -166,6 +172,9 @@ pub trait Mapping: Send + Sync + Debug {
     /// # Errors
     /// `StorageFull`.
     fn allocate(&self, range: Range<usize>) -> io::Result<()>;
+
+    /// Says that touching a page does not mean that its neighbours will be: they are not to be brought in with it. A hint.
+    fn use_singly(&self);
 
     /// Makes a range's pages resident and writable ahead of their use. A hint.
     fn populate(&self, range: Range<usize>);

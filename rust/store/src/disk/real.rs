@@ -49,6 +49,10 @@ impl Disk for RealDisk {
         fs::create_dir_all(folder)
     }
 
+    fn create_folder_unsynced(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)
+    }
+
     fn create(&self, path: &Path, size_bytes: u64, allocation: Allocation) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let sized = match allocation {
@@ -141,6 +145,11 @@ impl Mapping for RealMapping {
 
     fn allocate(&self, range: Range<usize>) -> io::Result<()> {
         allocate_range(&self.file, range.start as u64, range.len() as u64)
+    }
+
+    fn use_singly(&self) {
+        // Refused by no kernel that maps files.
+        let _ = self.memory.advise(Advice::Random);
     }
 
     fn populate(&self, range: Range<usize>) {

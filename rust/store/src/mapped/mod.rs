@@ -7,7 +7,7 @@ mod segment_chain;
 mod watermark;
 
 pub use segment::{LogSlice, Segment};
-pub use segment_chain::{ChainLayout, SegmentChain, file_name};
+pub use segment_chain::{ChainLayout, Expected, SegmentChain, file_name};
 pub(crate) use segment_chain::{list_or_empty, remove_file};
 pub use watermark::{Stopped, Watermark};
 

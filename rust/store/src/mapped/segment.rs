@@ -30,7 +30,8 @@ pub struct Segment {
 
 impl Segment {
     /// Creates a file of zeros and maps it. It is made in `temporary_folder` and renamed when it has its full size, so
-    /// that its own folder never shows a file that is not whole; the caller syncs that folder.
+    /// that its own folder never shows a file that is not whole, after a power loss only where it `is_synced`. The caller
+    /// syncs that folder.
     ///
     /// # Errors
     /// [`StoreError::Io`], of kind `StorageFull` where the disk has no room.
@@ -41,10 +42,11 @@ impl Segment {
         start: u64,
         size: usize,
         allocation: Allocation,
+        is_synced: bool,
     ) -> Result<Self> {
         let temporary = temporary_folder.join(temporary_name(path));
         disk.create(&temporary, size as u64, allocation)
-            .and_then(|file| file.sync())
+            .and_then(|file| if is_synced { file.sync() } else { Ok(()) })
             .map_err(StoreError::io("create", path))?;
         disk.rename(&temporary, path).map_err(StoreError::io("create", path))?;
         let segment = Self::open(disk, path, start)?;
@@ -169,6 +171,11 @@ impl Segment {
     /// What the system says. What reached the disk is then unknown, and the caller must not try again.
     pub(crate) fn sync(&self, range: Range<usize>) -> io::Result<()> {
         if range.is_empty() { Ok(()) } else { self.mapping.sync(page_floor(range.start)..range.end) }
+    }
+
+    /// Brings in no more than the pages that are touched.
+    pub(crate) fn use_singly(&self) {
+        self.mapping.use_singly();
     }
 
     /// Makes a range resident ahead of its use.
@@ -313,7 +320,8 @@ mod tests {
     use crate::disk::RealDisk;
 
     fn segment(folder: &Path, size: usize) -> Segment {
-        Segment::create(&RealDisk, folder, &folder.join(file()), 0, size, Allocation::Whole).expect("segment")
+        Segment::create(&RealDisk, folder, &folder.join(file()), 0, size, Allocation::Whole, true)
+            .expect("segment")
     }
 
     fn file() -> String {

@@ -23,12 +23,37 @@ pub struct ChainLayout {
     pub segment_size_bytes: u64,
     /// How a new file gets its blocks.
     pub allocation: Allocation,
+    /// Whether a new file and its name are durable at once. Else they are when the owner syncs the file, its folder and
+    /// the folders above: that is for what can be made again.
+    pub is_durable_at_once: bool,
+}
+
+impl ChainLayout {
+    /// A sparse file is written page by page. Where the kernel reads far ahead, it would fill a new file's first page and
+    /// all that follow with zeros: megabytes for each of many queues.
+    fn advise(&self, segment: &Segment) {
+        if self.allocation == Allocation::OnDemand {
+            segment.use_singly();
+        }
+    }
+}
+
+/// Which files of a folder make a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// All: they have one size, whatever the layout says, and follow each other.
+    All,
+    /// Those before the first that is shorter than the layout says or does not follow. The last process was killed, and a
+    /// power loss may have taken what it had not synced.
+    Prefix,
 }
 
 /// Segments end to end.
 #[derive(Debug)]
 pub struct SegmentChain {
     layout: ChainLayout,
+    /// Files behind the prefix that was expected.
+    left_out: Vec<PathBuf>,
     segments: RwLock<Vec<Arc<Segment>>>,
 }
 
@@ -44,7 +69,7 @@ impl SegmentChain {
     /// # Errors
     /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`] where the folder holds
     /// anything but full-size files with 20-digit names that follow each other; [`StoreError::Io`].
-    pub fn load(disk: &dyn Disk, mut layout: ChainLayout) -> Result<Self> {
+    pub fn load(disk: &dyn Disk, mut layout: ChainLayout, expected: Expected) -> Result<Self> {
         let mut files: Vec<(u64, u64)> = Vec::new();
         for entry in list_or_empty(disk, &layout.folder)? {
             let path = layout.folder.join(&entry.name);
@@ -58,6 +83,10 @@ impl SegmentChain {
             ));
         }
         files.sort_unstable();
+        let left_out = match expected {
+            Expected::All => Vec::new(),
+            Expected::Prefix => files.split_off(whole_count(&files, layout.segment_size_bytes)),
+        };
         if let Some((start, size)) = files.first() {
             if *size == 0 {
                 let (path, expected) = (layout.folder.join(file_name(*start)), layout.segment_size_bytes);
@@ -79,9 +108,12 @@ impl SegmentChain {
                 let missing = layout.folder.join(file_name(expected));
                 return Err(StoreError::MissingFile { missing, next: path });
             }
-            segments.push(Arc::new(Segment::open(disk, &path, start)?));
+            let segment = Segment::open(disk, &path, start)?;
+            layout.advise(&segment);
+            segments.push(Arc::new(segment));
         }
-        Ok(Self { layout, segments: RwLock::new(segments) })
+        let left_out = left_out.iter().map(|(start, _)| layout.folder.join(file_name(*start))).collect();
+        Ok(Self { layout, left_out, segments: RwLock::new(segments) })
     }
 
     /// How its files are made.
@@ -120,14 +152,29 @@ impl SegmentChain {
         self.segments.read().clone()
     }
 
-    /// Adds a segment behind the last, durably named; the first one begins at `start`.
+    /// Removes the files that were left out, durably. Whether there were any is returned.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn remove_left_out(&mut self, disk: &dyn Disk) -> Result<bool> {
+        let had_any = !self.left_out.is_empty();
+        // Newest first: a crash in between leaves the rest as it was.
+        while let Some(path) = self.left_out.pop() {
+            remove_file(disk, &self.layout.folder, &path)?;
+        }
+        Ok(had_any)
+    }
+
+    /// Adds a segment behind the last, durably where the layout says so; the first one begins at `start`.
     ///
     /// # Errors
     /// [`StoreError::Io`], of kind `StorageFull` where the disk has no room. The chain is then as before.
     pub fn push_new(&self, disk: &dyn Disk, start: u64) -> Result<Arc<Segment>> {
         let start = self.last().map_or(start, |last| last.end());
         let path = self.layout.folder.join(file_name(start));
-        disk.create_folder(&self.layout.folder).map_err(StoreError::io("create", &self.layout.folder))?;
+        let (folder, is_durable) = (&self.layout.folder, self.layout.is_durable_at_once);
+        if is_durable { disk.create_folder(folder) } else { disk.create_folder_unsynced(folder) }
+            .map_err(StoreError::io("create", folder))?;
         let segment = Arc::new(Segment::create(
             disk,
             &self.layout.temporary_folder,
@@ -135,8 +182,12 @@ impl SegmentChain {
             start,
             self.segment_size(),
             self.layout.allocation,
+            is_durable,
         )?);
-        disk.sync_folder(&self.layout.folder).map_err(StoreError::io("sync", &self.layout.folder))?;
+        self.layout.advise(&segment);
+        if is_durable {
+            disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
+        }
         self.segments.write().push(Arc::clone(&segment));
         Ok(segment)
     }
@@ -185,6 +236,12 @@ impl SegmentChain {
     }
 }
 
+/// How many files, given by start and size, are whole and follow the one before.
+fn whole_count(files: &[(u64, u64)], size: u64) -> usize {
+    let follows = |index: usize| index == 0 || files[index - 1].0.checked_add(size) == Some(files[index].0);
+    (0..files.len()).find(|&index| files[index].1 < size || !follows(index)).unwrap_or(files.len())
+}
+
 /// Removes a file, durably.
 pub(crate) fn remove_file(disk: &dyn Disk, folder: &Path, path: &Path) -> Result<()> {
     disk.remove(path).map_err(StoreError::io("remove", path))?;
@@ -223,17 +280,22 @@ mod tests {
             kind: "commit log",
             segment_size_bytes: 4096,
             allocation: Allocation::Whole,
+            is_durable_at_once: true,
         }
+    }
+
+    fn load(layout: ChainLayout) -> Result<SegmentChain> {
+        SegmentChain::load(&RealDisk, layout, Expected::All)
     }
 
     #[test]
     fn sizes_found_on_disk_beat_the_configuration() {
         let root = tempfile::tempdir().expect("folder");
-        let chain = SegmentChain::load(&RealDisk, layout(root.path())).expect("empty");
+        let chain = load(layout(root.path())).expect("empty");
         chain.push_new(&RealDisk, 0).expect("first");
         chain.push_new(&RealDisk, 0).expect("second");
         let again = ChainLayout { segment_size_bytes: 1 << 20, ..layout(root.path()) };
-        let chain = SegmentChain::load(&RealDisk, again).expect("load");
+        let chain = load(again).expect("load");
         assert_eq!(chain.segment_size(), 4096);
         assert_eq!(chain.segment_for(4096).expect("second").start(), 4096);
         assert!(chain.segment_for(8192).is_none());
@@ -244,7 +306,7 @@ mod tests {
         let root = tempfile::tempdir().expect("folder");
         let folder = root.path().join("log");
         std::fs::create_dir_all(&folder).expect("folder");
-        let load = || SegmentChain::load(&RealDisk, layout(root.path())).expect_err("refused");
+        let load = || load(layout(root.path())).expect_err("refused");
         std::fs::write(folder.join(file_name(0)), [0; 4096]).expect("write");
         std::fs::write(folder.join(file_name(8192)), [0; 4096]).expect("write");
         assert!(matches!(load(), StoreError::MissingFile { .. }));
@@ -258,9 +320,36 @@ mod tests {
     }
 
     #[test]
+    fn after_a_kill_the_files_before_the_first_short_or_missing_one_are_the_chain() {
+        for (sizes, whole_count) in [
+            (&[(0, 4096), (4096, 4096), (8192, 100)][..], 2),
+            (&[(0, 4096), (8192, 4096), (12_288, 4096)], 1),
+            (&[(0, 0), (4096, 4096)], 0),
+            (&[(4096, 4096)], 1),
+        ] {
+            let root = tempfile::tempdir().expect("folder");
+            let layout = layout(root.path());
+            std::fs::create_dir_all(&layout.folder).expect("folder");
+            for (start, size) in sizes {
+                std::fs::write(layout.folder.join(file_name(*start)), vec![0; *size]).expect("write");
+            }
+            let mut chain = SegmentChain::load(&RealDisk, layout.clone(), Expected::Prefix).expect("load");
+            assert_eq!(chain.all().len(), whole_count);
+            assert_eq!(
+                std::fs::read_dir(&layout.folder).expect("list").count(),
+                sizes.len(),
+                "a load removes nothing"
+            );
+            assert_eq!(chain.remove_left_out(&RealDisk).expect("remove"), whole_count < sizes.len());
+            assert!(!chain.remove_left_out(&RealDisk).expect("again"));
+            assert_eq!(load(layout).expect("what is left is whole").all().len(), whole_count);
+        }
+    }
+
+    #[test]
     fn a_chain_is_truncated_to_an_offset() {
         let root = tempfile::tempdir().expect("folder");
-        let mut chain = SegmentChain::load(&RealDisk, layout(root.path())).expect("empty");
+        let mut chain = load(layout(root.path())).expect("empty");
         for _ in 0..3 {
             let segment = chain.push_new(&RealDisk, 0).expect("segment");
             segment.write_at(0, &[1; 4096]);

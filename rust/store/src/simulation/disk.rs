@@ -207,6 +207,20 @@ impl State {
         }
     }
 
+    /// A folder and those above it that are not there, the outermost first.
+    fn missing_folders(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut missing: Vec<PathBuf> = Vec::new();
+        for ancestor in folder.ancestors() {
+            match self.node(ancestor) {
+                Ok(Node::Folder) => break,
+                Ok(Node::File(_)) => return Err(Errno::NOTDIR.into()),
+                Err(_) => missing.push(ancestor.to_path_buf()),
+            }
+        }
+        missing.reverse();
+        Ok(missing)
+    }
+
     fn assert_not_mapped(&self, file: FileId, path: &Path) {
         let is_mapped = self.mappings.get(&file).is_some_and(|count| *count > 0);
         assert!(!is_mapped, "{} is cut under a mapping, which would fault", path.display());
@@ -230,22 +244,19 @@ impl Disk for SimulatedDisk {
     }
 
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        let missing = {
-            let state = self.lock();
-            let mut missing: Vec<PathBuf> = Vec::new();
-            for ancestor in folder.ancestors() {
-                match state.node(ancestor) {
-                    Ok(Node::Folder) => break,
-                    Ok(Node::File(_)) => return Err(Errno::NOTDIR.into()),
-                    Err(_) => missing.push(ancestor.to_path_buf()),
-                }
-            }
-            missing
-        };
-        for path in missing.into_iter().rev() {
+        let missing = self.lock().missing_folders(folder)?;
+        for path in missing {
             let parent = path.parent().map(Path::to_path_buf).unwrap_or_default();
             self.lock().record(Operation::CreateFolder { path });
             self.sync_folder(&parent)?;
+        }
+        Ok(())
+    }
+
+    fn create_folder_unsynced(&self, folder: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        for path in state.missing_folders(folder)? {
+            state.record(Operation::CreateFolder { path });
         }
         Ok(())
     }

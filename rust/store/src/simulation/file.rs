@@ -128,6 +128,8 @@ impl Mapping for SimulatedMapping {
         self.disk.lock().meet_file_fault(FaultAt::Allocate, self.file)
     }
 
+    fn use_singly(&self) {}
+
     fn populate(&self, _: Range<usize>) {}
 
     fn release(&self, _: Range<usize>) {}

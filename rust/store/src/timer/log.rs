@@ -14,7 +14,7 @@ use escrowmq_wire::MAGIC_BLANK;
 use super::unit::{TimerUnit, UNIT_SIZE};
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
-use crate::mapped::{ChainLayout, Segment, SegmentChain, remove_file};
+use crate::mapped::{ChainLayout, Expected, Segment, SegmentChain, remove_file};
 use crate::offset::LogOffset;
 
 const BLANK_SIZE: usize = 16;
@@ -52,7 +52,9 @@ impl TimerLog {
                 kind: "timer log",
                 segment_size_bytes: file_size_bytes,
                 allocation: Allocation::OnDemand,
+                is_durable_at_once: true,
             },
+            Expected::All,
         )?;
         let size = chain.layout().segment_size_bytes;
         if let Some(file) = chain.first().filter(|_| size < FILE_SIZE_MIN) {

@@ -1,0 +1,212 @@
+"""`make bench-apache`: our broker and Apache's side by side, under Apache's own benchmark programs.
+
+    python -m bench.apache [PART ...]
+
+Parts: async-send, async-batch, consume, sync-send, sync-batch, idle; all of them if none is named, which takes about
+twelve minutes. Each part is measured three times with either broker, in turn; what counts is the median. Both brokers
+have the same clients, the same name server (ours) and their own defaults.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from bench.apache import measure
+from bench.apache.java import Java
+from bench.apache.measure import Idle, Work
+from bench.processes import ROOT, BenchError, Served, bar, machine, our_broker, our_name_server
+from tests.interop.installation import install, missing_tools
+
+BROKERS: Final = ("Apache", "ours")
+SEND: Final = ("Producer", "-w", "64", "-s", "1024")
+BATCH: Final = ("BatchProducer", "-w", "4", "-b", "32")
+
+RATE_RATIO_MIN: Final = 1.5
+SYNC_RATE_RATIO_MIN: Final = 1.0
+CPU_RATIO_MAX: Final = 0.2
+FLOOR_RATIO_MIN: Final = 0.8
+IDLE_RSS_MAX_MB: Final = 80
+READY_MAX_S: Final = 1
+IDLE_CORE_MAX_PERCENT: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all parts share."""
+
+    java: Java
+    folder: Path
+    name_server: str
+    rounds: int
+
+    @contextmanager
+    def broker(self, which: str, data: Path, *, flush: str) -> Iterator[Served]:
+        """Either broker, on a store of its own."""
+        if which == "Apache":
+            with self.java.broker(data, flush=flush, name_server=self.name_server) as served:
+                yield served
+        else:
+            options = (
+                f"--set=store.flush={flush}",
+                f"--namesrv={self.name_server}",
+                "--log-form=json",
+                "--log-level=info",
+            )
+            with our_broker(data, *options) as served:
+                yield served
+
+    @contextmanager
+    def fresh_broker(self, which: str, *, flush: str) -> Iterator[Served]:
+        """Either broker, on an empty store that is removed afterwards."""
+        with (
+            tempfile.TemporaryDirectory(prefix=f"{which}-", dir=self.folder) as folder,
+            self.broker(which, Path(folder) / "data", flush=flush) as served,
+        ):
+            yield served
+
+
+def alternate(bench: Bench, what: str, once: Callable[[str, int], Work]) -> dict[str, list[Work]]:
+    """Measures the brokers in turn, and says what was found at once."""
+    found: dict[str, list[Work]] = {which: [] for which in BROKERS}
+    for round_number in range(bench.rounds):
+        for which in BROKERS:
+            work = once(which, round_number)
+            found[which].append(work)
+            print(
+                f"{what}, {which}: {work.rate:,.0f} a second; the broker took {work.broker_us:.1f} µs a message and "
+                f"{work.broker_cores:.2f} cores, the client {work.client_cores:.2f}",
+                flush=True,
+            )
+    return found
+
+
+def compare(what: str, found: dict[str, list[Work]], rate_ratio_min: float, *, has_cpu_bar: bool) -> list[str]:
+    """The bars of a part: medians of the one over medians of the other."""
+    rate = {which: statistics.median(work.rate for work in works) for which, works in found.items()}
+    cpu = {which: statistics.median(work.broker_us for work in works) for which, works in found.items()}
+    ratio = rate["ours"] / rate["Apache"]
+    rows = [
+        bar(
+            f"{what}: throughput, {rate['ours']:,.0f} to {rate['Apache']:,.0f}",
+            ratio,
+            "x",
+            rate_ratio_min,
+            is_ceiling=False,
+        )
+    ]
+    if has_cpu_bar:
+        name = f"{what}: broker's processor time a message, {cpu['ours']:.1f} to {cpu['Apache']:.1f} µs"
+        rows.append(bar(name, cpu["ours"] / cpu["Apache"], "x", CPU_RATIO_MAX, is_ceiling=True))
+    return rows
+
+
+def produce(bench: Bench, what: str, program: Sequence[str]) -> list[str]:
+    def once(which: str, _: int) -> Work:
+        with bench.fresh_broker(which, flush="async") as served:
+            return measure.produce(bench.java, served, bench.name_server, *program)
+
+    return compare(what, alternate(bench, what, once), RATE_RATIO_MIN, has_cpu_bar=True)
+
+
+def consume(bench: Bench) -> list[str]:
+    for which in BROKERS:
+        with bench.broker(which, bench.folder / f"backlog-{which}", flush="async") as served:
+            measure.fill_backlog(served)
+
+    def once(which: str, round_number: int) -> Work:
+        with bench.broker(which, bench.folder / f"backlog-{which}", flush="async") as served:
+            return measure.consume(bench.java, served, bench.name_server, f"consumer_{round_number}")
+
+    return compare("consume", alternate(bench, "consume", once), RATE_RATIO_MIN, has_cpu_bar=True)
+
+
+def produce_sync(bench: Bench, what: str, program: Sequence[str]) -> list[str]:
+    """As async; beside it the floor, right after each measurement of ours, while the disk is as fast as it was."""
+    of_floor: list[float] = []
+
+    def once(which: str, _: int) -> Work:
+        with bench.fresh_broker(which, flush="sync") as served:
+            work = measure.produce(bench.java, served, bench.name_server, *program)
+            if which == "ours":
+                served.process.terminate()
+                served.process.wait()
+                stopped = store_numbers(served.output_path)
+                group = stopped["messages"] / stopped["flushes"]
+                floor = measure.sync_floor(bench.folder, int(stopped["bytes"] / stopped["flushes"]), group)
+                of_floor.append(work.rate / floor)
+                print(f"{what}: {group:.1f} messages a flush; write and fdatasync of as much: {floor:,.0f} a second")
+        return work
+
+    rows = compare(what, alternate(bench, what, once), SYNC_RATE_RATIO_MIN, has_cpu_bar=False)
+    ratio = statistics.median(of_floor)
+    return [*rows, bar(f"{what}: of what the floor allows", ratio, "x", FLOOR_RATIO_MIN, is_ceiling=False)]
+
+
+def store_numbers(output_path: Path) -> dict[str, float]:
+    """What our broker said of its store when it stopped."""
+    for line in output_path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("{") and (row := json.loads(line)).get("event") == "broker stopped":
+            return {key: float(row[key]) for key in ("messages", "bytes", "flushes")}
+    raise BenchError("our broker did not say what its store did")
+
+
+def idle(bench: Bench) -> list[str]:
+    found: dict[str, Idle] = {}
+    for which in BROKERS:
+        with bench.fresh_broker(which, flush="async") as served:
+            found[which] = measure.idle(served)
+    for which, one in found.items():
+        print(
+            f"idle, {which}: ready after {one.ready_s:.2f} s, {one.rss_mb:.0f} MB resident, {one.threads} threads, "
+            f"{one.core_percent:.2f} % of a core"
+        )
+    ours = found["ours"]
+    return [
+        bar("idle: resident memory", ours.rss_mb, "MB", IDLE_RSS_MAX_MB, is_ceiling=True),
+        bar("start: until it listens", ours.ready_s, "s", READY_MAX_S, is_ceiling=True),
+        bar("idle: of a core", ours.core_percent, "%", IDLE_CORE_MAX_PERCENT, is_ceiling=True),
+    ]
+
+
+PARTS: Final[dict[str, Callable[[Bench], list[str]]]] = {
+    "async-send": partial(produce, what="send", program=SEND),
+    "async-batch": partial(produce, what="batch", program=BATCH),
+    "consume": consume,
+    "sync-send": partial(produce_sync, what="sync send", program=SEND),
+    "sync-batch": partial(produce_sync, what="sync batch", program=BATCH),
+    "idle": idle,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--rounds", type=int, default=3, help="how often each broker is measured")
+    arguments = parser.parse_args()
+    parts = arguments.parts or list(PARTS)
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if missing := missing_tools():
+        print(f"skipped: {', '.join(missing)} missing, which Apache's programs need", file=sys.stderr)
+        return
+    print(f"{machine()}. Medians of {arguments.rounds}, the brokers in turn.\n", flush=True)
+    rows: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="escrowmq-apache-", dir=ROOT / "target") as temporary:
+        folder = Path(temporary)
+        with our_name_server(folder / "namesrv") as name_server:
+            bench = Bench(Java(install(), folder), folder, name_server, arguments.rounds)
+            for part in parts:
+                rows += PARTS[part](bench)
+    print("\n| what | measured | bar | |\n|---|---|---|---|", *rows, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
