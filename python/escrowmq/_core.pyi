@@ -29,6 +29,7 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "PropertyFilter",
     "QueueIterator",
     "QueueStatus",
     "Receipt",
@@ -1050,6 +1051,37 @@ class Server:
         traceback: TracebackType | None,
         /,
     ) -> None: ...
+
+@final
+class PropertyFilter:
+    """A filter by the properties of messages, in RocketMQ's SQL92 dialect: FILTERS.md. Immutable, compiled once."""
+
+    def __new__(cls, expression: str) -> Self:
+        """Compiles an expression.
+
+        Raises:
+            BadFilter: It is none; the error says where, and what was expected there.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def matches(self, properties: Mapping[str, str] | bytes, /) -> bool:
+        """Whether it wants a message with these properties: names and values, or a property string.
+
+        What is unknown, or can't be compared, is not wanted.
+
+        Raises:
+            ValueError: A property is empty or holds a byte that the format keeps for itself.
+        """
+    @property
+    def expression(self) -> str:
+        """The text that it was compiled from."""
+    @property
+    def understood(self) -> str:
+        """The expression with all its parentheses, and without what was ignored."""
+    @property
+    def ignored_from(self) -> tuple[int, int] | None:
+        """Line and column from which on the text means nothing, as RocketMQ does not refuse it; mostly `None`."""
 
 @final
 class TopicEntry:
