@@ -79,7 +79,8 @@ impl Life {
 
     fn send(&mut self) {
         for _ in 0..*self.random.pick(&[1, 1, 2, 5]) {
-            let delay_ms = i64::try_from(*self.random.pick(&[1, 500, 1_000, 3_000, 9_000, 25_000, 60_000])).expect("small");
+            let delay_ms = i64::try_from(*self.random.pick(&[1, 500, 1_000, 3_000, 9_000, 25_000, 60_000]))
+                .expect("small");
             self.rig.send(self.made, delay_ms);
             self.made += 1;
         }
@@ -88,8 +89,13 @@ impl Life {
     /// Takes a message back that is not due yet.
     fn recall(&mut self) {
         let now_ms = self.rig.now_ms();
-        let waiting: Vec<usize> =
-            self.rig.sent.iter().filter(|(_, sent)| sent.due_ms > now_ms + 5_000).map(|(number, _)| *number).collect();
+        let waiting: Vec<usize> = self
+            .rig
+            .sent
+            .iter()
+            .filter(|(_, sent)| sent.due_ms > now_ms + 5_000)
+            .map(|(number, _)| *number)
+            .collect();
         if !waiting.is_empty() {
             let number = *self.random.pick(&waiting);
             self.rig.recall(number);
@@ -136,11 +142,11 @@ impl Life {
 
     /// What was durable is there; of the rest, what is there counts as sent.
     fn forget_what_was_not_durable(&mut self, at: usize) {
-        let waits = self.rig.store().read_queue(TIMER_TOPIC, TIMER_QUEUE, QueueOffset(0), usize::MAX, usize::MAX);
+        let waits =
+            self.rig.store().read_queue(TIMER_TOPIC, TIMER_QUEUE, QueueOffset(0), usize::MAX, usize::MAX);
         let bodies = waits.expect("read").into_iter().map(|record| record.view().body().to_vec());
-        let there: BTreeSet<usize> = bodies
-            .map(|body| String::from_utf8(body).expect("text")[5..].parse().expect("number"))
-            .collect();
+        let there: BTreeSet<usize> =
+            bodies.map(|body| String::from_utf8(body).expect("text")[5..].parse().expect("number")).collect();
         for (number, durable_at) in &self.durable_at {
             assert!(*durable_at > at || there.contains(number), "{number} was durable and is lost");
         }

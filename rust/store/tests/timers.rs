@@ -98,10 +98,13 @@ fn a_message_that_waits_longer_than_the_wheel_reaches_goes_round_and_comes_once(
     }
     rig.check_all_delivered();
     let waits = rig.store().read_queue(TIMER_TOPIC, 0, QueueOffset(0), 99, usize::MAX).expect("read");
-    let rolls: Vec<_> = waits.iter().map(|record| {
-        let view = record.view();
-        view.properties().get("TIMER_ROLL_TIMES").map(str::to_string)
-    }).collect();
+    let rolls: Vec<_> = waits
+        .iter()
+        .map(|record| {
+            let view = record.view();
+            view.properties().get("TIMER_ROLL_TIMES").map(str::to_string)
+        })
+        .collect();
     let some = |times: &str| Some(times.to_string());
     assert_eq!(rolls, [None, None, some("1"), some("1"), some("2"), some("3")]);
 }
@@ -185,7 +188,11 @@ fn wheel_log_and_checkpoint_come_back_from_the_timer_topic() {
             }
             rig.recall(29);
             rig.pass(15_000);
-            if is_orderly { rig.close() } else { rig.kill() }
+            if is_orderly {
+                rig.close()
+            } else {
+                rig.kill()
+            }
             let is_lost = |place: usize| lost & (1 << place) != 0;
             for (_, name) in files.iter().enumerate().filter(|(place, _)| is_lost(*place)) {
                 rig.remove(name);

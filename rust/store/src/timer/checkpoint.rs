@@ -106,7 +106,13 @@ impl TimerCheckpoint {
     }
 
     /// Makes progress durable. Where it is unchanged nothing is written.
-    pub fn save(&mut self, progress: Progress, log_end: LogOffset, precision_ms: i64, now_ms: i64) -> Result<()> {
+    pub fn save(
+        &mut self,
+        progress: Progress,
+        log_end: LogOffset,
+        precision_ms: i64,
+        now_ms: i64,
+    ) -> Result<()> {
         if self.progress() == Some(progress) && self.notes().is_some_and(|notes| notes.is_latest) {
             return Ok(());
         }

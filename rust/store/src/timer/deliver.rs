@@ -174,7 +174,12 @@ impl Timers {
     }
 
     /// The message as it is delivered, unless it was before.
-    pub(super) fn restore_new(&mut self, record: StoredRecord, taken_in_ms: i64, now_ms: i64) -> Option<Restored> {
+    pub(super) fn restore_new(
+        &mut self,
+        record: StoredRecord,
+        taken_in_ms: i64,
+        now_ms: i64,
+    ) -> Option<Restored> {
         let view = record.view();
         let topic = view.properties().get(property_names::REAL_TOPIC).unwrap_or_default();
         if self.catch_up.was_delivered(&view, topic, identity::rolls(&view)) {

@@ -79,7 +79,8 @@ impl Recalled {
     /// Whether a message was taken back. Compat: 5.5 names it by its unique id alone, 5.3 by topic and id.
     pub fn contains(&self, record: &RecordView<'_>) -> bool {
         let properties = record.properties();
-        let Some(id) = properties.get_bytes(property_names::UNIQ_KEY).filter(|_| !self.keys.is_empty()) else {
+        let Some(id) = properties.get_bytes(property_names::UNIQ_KEY).filter(|_| !self.keys.is_empty())
+        else {
             return false;
         };
         let topic = properties.get_bytes(property_names::REAL_TOPIC).unwrap_or_default();

@@ -38,7 +38,12 @@ impl TimerLog {
     ///
     /// # Errors
     /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`], [`StoreError::Io`].
-    pub fn load(disk: Arc<dyn Disk>, folder: &Path, temporary_folder: &Path, file_size_bytes: u64) -> Result<Self> {
+    pub fn load(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        temporary_folder: &Path,
+        file_size_bytes: u64,
+    ) -> Result<Self> {
         let chain = SegmentChain::load(
             &*disk,
             ChainLayout {
@@ -51,7 +56,11 @@ impl TimerLog {
         )?;
         let size = chain.layout().segment_size_bytes;
         if let Some(file) = chain.first().filter(|_| size < FILE_SIZE_MIN) {
-            return Err(StoreError::WrongSize { path: file.path().into(), expected: file_size_bytes, found: size });
+            return Err(StoreError::WrongSize {
+                path: file.path().into(),
+                expected: file_size_bytes,
+                found: size,
+            });
         }
         let start = chain.first().map_or(0, |file| file.start());
         Ok(Self { disk, chain, end: start, synced: start })
@@ -220,7 +229,11 @@ impl TimerLog {
     /// The position itself where a unit fits, else the start of the next file.
     fn settle(&self, position: u64) -> u64 {
         let size = self.chain.layout().segment_size_bytes;
-        if position % size / UNIT_SIZE_U64 < self.units_per_file() { position } else { (position / size + 1) * size }
+        if position % size / UNIT_SIZE_U64 < self.units_per_file() {
+            position
+        } else {
+            (position / size + 1) * size
+        }
     }
 
     fn units_per_file(&self) -> u64 {

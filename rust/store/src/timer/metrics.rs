@@ -57,7 +57,9 @@ impl TimerMetrics {
         let counts: serde_json::Map<String, Value> = self
             .counts
             .iter()
-            .map(|(topic, waiting)| (topic.clone(), json!({"count": waiting.count, "timeStamp": waiting.changed_ms})))
+            .map(|(topic, waiting)| {
+                (topic.clone(), json!({"count": waiting.count, "timeStamp": waiting.changed_ms}))
+            })
             .collect();
         json!({"dataVersion": self.version, "timingCount": counts}).to_string()
     }

@@ -102,7 +102,8 @@ impl Timers {
         self.read_tick = progress.map_or(earliest, |progress| self.tick(progress.read_ms));
         self.reading_tick = self.read_tick;
         let queue_min = queue.as_ref().map_or(QueueOffset(0), |queue| queue.min_offset());
-        self.queue_next = progress.map_or(queue_min, |progress| progress.queue_offset.min(queue_max).max(queue_min));
+        self.queue_next =
+            progress.map_or(queue_min, |progress| progress.queue_offset.min(queue_max).max(queue_min));
         let is_sound = match progress {
             Some(progress) => self.examine(store, progress)?,
             None => false,
@@ -165,7 +166,9 @@ impl Timers {
         let Some(mut wheel) = Wheel::open(&*store.disk, &store.layout.timer_wheel, slots)? else {
             return Ok(false);
         };
-        let is_good = |_: u64, unit: &TimerUnit| unit.log_offset < store.log_start() || record_of(store, unit).is_some();
+        let is_good = |_: u64, unit: &TimerUnit| {
+            unit.log_offset < store.log_start() || record_of(store, unit).is_some()
+        };
         let from = progress.log_position;
         let Some(end) = self.log.find_end(from, is_good) else { return Ok(false) };
         let has_last = self.log.before(from).is_none_or(|last| self.log.unit_at(last).is_some());
@@ -254,7 +257,8 @@ impl Timers {
         for status in store.queues() {
             let Some(queue) = store.queue(&status.topic, status.queue_id) else { continue };
             let first = store.offset_by_time(&status.topic, status.queue_id, read_ms, TimeBoundary::Lower);
-            let before = first.and_then(|first| first.0.checked_sub(1)).and_then(|at| queue.entry(QueueOffset(at)));
+            let before =
+                first.and_then(|first| first.0.checked_sub(1)).and_then(|at| queue.entry(QueueOffset(at)));
             let record = before.and_then(|entry| store.log.record_at(entry.log_offset, store.log_end()).ok());
             let is_older = record.is_some_and(|record| record.view().store_timestamp_ms() < read_ms);
             from = from.max(before.filter(|_| is_older).map_or(start, |entry| entry.log_offset));

@@ -85,7 +85,10 @@ impl Restored {
 /// out: a message is worth more than they are.
 fn properties(record: &StoredRecord, taken_in_ms: i64, now_ms: i64, rolls: u32) -> Vec<u8> {
     let view = record.view();
-    let kept = view.properties().iter_bytes().filter(|(name, _)| !RENEWED.iter().any(|other| other.as_bytes() == *name));
+    let kept = view
+        .properties()
+        .iter_bytes()
+        .filter(|(name, _)| !RENEWED.iter().any(|other| other.as_bytes() == *name));
     let mut text = Vec::with_capacity(view.properties_bytes().len() + 96);
     encode_properties(kept, &mut text);
     if rolls > 0 {

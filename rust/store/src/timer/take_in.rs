@@ -170,7 +170,8 @@ impl Timers {
         };
         if tick < self.reading_tick {
             // Its slot is one that was delivered before the checkpoint: nobody looks into it again.
-            let write_ms = self.checkpoint.progress().map_or(0, |progress| progress.read_ms - self.options.precision_ms);
+            let write_ms =
+                self.checkpoint.progress().map_or(0, |progress| progress.read_ms - self.options.precision_ms);
             intake.units.push(NewUnit { tick: None, unit: TimerUnit { write_ms, ..unit } });
             intake.recalled.note(&view);
             return if is_delete { None } else { self.restore_new(record, NEVER_TAKEN_IN_MS, now_ms) };

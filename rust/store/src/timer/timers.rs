@@ -108,7 +108,8 @@ impl Timers {
     pub fn open(store: &StoreCore, options: TimerOptions, now_ms: i64) -> Result<Self> {
         options.validate()?;
         let (disk, layout) = (&store.disk, &store.layout);
-        let checkpoint = TimerCheckpoint::load(Arc::clone(disk), &layout.timer_checkpoint, &layout.temporary)?;
+        let checkpoint =
+            TimerCheckpoint::load(Arc::clone(disk), &layout.timer_checkpoint, &layout.temporary)?;
         let metrics = ConfigFile::new(Arc::clone(disk), &layout.config, &layout.temporary, "timermetrics");
         let log = recover::load_log(store, &options)?;
         let mut timers = Self {

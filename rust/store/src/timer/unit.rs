@@ -117,7 +117,8 @@ mod tests {
     fn the_layout_is_apaches() {
         // Recorded from RocketMQ 5.5.0: the second unit of a slot, of topic "T", due 4 s after it was taken in.
         let recorded: [u8; UNIT_SIZE] = [
-            0, 0, 0, 0x34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0xa1, 0xee, 0x99, 0x2b, 0x90, 0, 0, 0xf, 0xa0, 0, 0, 0, 0, 0, 0, 2, 4, 0, 0, 1, 0x28, 0, 0, 0, 0x54, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0x34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0xa1, 0xee, 0x99, 0x2b, 0x90, 0, 0,
+            0xf, 0xa0, 0, 0, 0, 0, 0, 0, 2, 4, 0, 0, 1, 0x28, 0, 0, 0, 0x54, 0, 0, 0, 0, 0, 0, 0, 0,
         ];
         let unit = TimerUnit {
             previous: Some(0),

@@ -109,9 +109,7 @@ impl Wheel {
 
     /// Writes a slot. It is on disk after [`Self::sync`].
     pub fn put(&self, slot: &Slot) -> Result<()> {
-        self.file
-            .write_at(self.place(slot.tick), &slot.encode())
-            .map_err(StoreError::io("write", &self.path))
+        self.file.write_at(self.place(slot.tick), &slot.encode()).map_err(StoreError::io("write", &self.path))
     }
 
     /// Makes all slots durable.
@@ -127,9 +125,7 @@ impl Wheel {
         while index < self.slots {
             let count = usize::try_from(self.slots - index).unwrap_or(SCAN_SLOTS).min(SCAN_SLOTS);
             let piece = &mut bytes[..count * SLOT_SIZE];
-            self.file
-                .read_at(index * SLOT_SIZE as u64, piece)
-                .map_err(StoreError::io("read", &self.path))?;
+            self.file.read_at(index * SLOT_SIZE as u64, piece).map_err(StoreError::io("read", &self.path))?;
             let slots = piece.as_chunks::<SLOT_SIZE>().0.iter().map(Slot::decode);
             slots.filter(|slot| slot.tick != 0 && (from..end).contains(&slot.tick)).for_each(&mut visit);
             index += count as u64;
@@ -166,7 +162,8 @@ mod tests {
     #[test]
     fn all_slots_of_a_turn_are_visited_and_older_ones_are_not() {
         let folder = tempfile::tempdir().expect("folder");
-        let wheel = Wheel::create(&RealDisk, &folder.path().join("wheel"), folder.path(), 10_000).expect("create");
+        let wheel =
+            Wheel::create(&RealDisk, &folder.path().join("wheel"), folder.path(), 10_000).expect("create");
         for tick in [49_999, 50_000, 50_001, 59_998] {
             wheel.put(&Slot::new(tick, 52, 1)).expect("put");
         }

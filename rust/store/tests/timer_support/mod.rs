@@ -72,7 +72,8 @@ impl Rig {
 
     pub fn with(store_options: StoreOptions, timer_options: TimerOptions) -> Self {
         let (disk, clock) = (SimulatedDisk::default(), VirtualClock::new(START_MS));
-        let mut rig = Self { disk, clock, store_options, timer_options, sent: BTreeMap::new(), running: None };
+        let mut rig =
+            Self { disk, clock, store_options, timer_options, sent: BTreeMap::new(), running: None };
         rig.open();
         rig
     }
