@@ -9,6 +9,7 @@ from typing import Any, Literal
 from escrowmq import Message
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.context import Context
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Outcome
@@ -201,6 +202,7 @@ class Desk:
         *,
         topics: TextInMemory | None = None,
         groups: TextInMemory | None = None,
+        filters: TextInMemory | None = None,
         has_auto_create: bool = True,
         store: MessageStore | None = None,
         config: BrokerConfig | None = None,
@@ -208,6 +210,7 @@ class Desk:
         self.now_ms = 1_000
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
+        self.filters_file = filters or TextInMemory()
         self.settings_file = TextInMemory()
         self.offsets = TestOffsets()
         self.context = Context(
@@ -221,6 +224,7 @@ class Desk:
             ),
             groups=SubscriptionGroups(self.groups_file, now_ms=self.clock, has_auto_create=has_auto_create),
             clients=ClientRegistry(),
+            filters=ConsumerFilters(self.filters_file, now_ms=self.clock),
             locks=QueueLocks(),
             offsets=self.offsets,
             store=store or TestStore(),
