@@ -70,9 +70,9 @@ crash: ## 10,000 seeds of crash images
 fuzz: ## each fuzz target for a minute; needs a nightly toolchain
 	@cargo +nightly --version >/dev/null 2>&1 || { echo "fuzzing needs a nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-	@for target in $$(cd rust/fuzz && cargo +nightly fuzz list); do \
+	@for target in $$(cd rust/fuzz && cargo +nightly fuzz list --fuzz-dir .); do \
 	  echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
-	  (cd rust/fuzz && cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=32); \
+	  (cd rust/fuzz && cargo +nightly fuzz run --fuzz-dir . "$$target" -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=32); \
 	done
 
 bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor measured in the same run

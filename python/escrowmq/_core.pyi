@@ -29,6 +29,7 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "PropertyFilter",
     "QueueEntry",
     "QueueIterator",
     "QueueStatus",
@@ -1189,6 +1190,37 @@ class Server:
     ) -> None: ...
 
 @final
+class PropertyFilter:
+    """A filter by the properties of messages, in RocketMQ's SQL92 dialect: FILTERS.md. Immutable, compiled once."""
+
+    def __new__(cls, expression: str) -> Self:
+        """Compiles an expression.
+
+        Raises:
+            BadFilter: It is none; the error says where, and what was expected there.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def matches(self, properties: Mapping[str, str] | bytes, /) -> bool:
+        """Whether it wants a message with these properties: names and values, or a property string.
+
+        What is unknown, or can't be compared, is not wanted.
+
+        Raises:
+            ValueError: A property is empty or holds a byte that the format keeps for itself.
+        """
+    @property
+    def expression(self) -> str:
+        """The text that it was compiled from."""
+    @property
+    def understood(self) -> str:
+        """The expression with all its parentheses, and without what was ignored."""
+    @property
+    def ignored_from(self) -> tuple[int, int] | None:
+        """Line and column from which on the text means nothing, as RocketMQ does not refuse it; mostly `None`."""
+
+@final
 class TopicEntry:
     """What the fast lane knows of a topic. Immutable."""
 
@@ -1240,13 +1272,21 @@ class GroupEntry:
 class SubscriptionEntry:
     """What a group wants of a topic. Immutable."""
 
-    def __new__(cls, *, version: int, expression_type: str = "TAG", codes: Iterable[int] | None = None) -> Self:
+    def __new__(
+        cls,
+        *,
+        version: int,
+        expression_type: str = "TAG",
+        codes: Iterable[int] | None = None,
+        property_filter: PropertyFilter | None = None,
+    ) -> Self:
         """Describes a subscription.
 
         Args:
             version: Its `subVersion`: a pull with a later one is answered SUBSCRIPTION_NOT_LATEST.
-            expression_type: `TAG`; pulls of all other types are requests for Python.
+            expression_type: `TAG`; pulls of all other types are requests for Python, unless there is a filter.
             codes: Its `codeSet`, the hashes of its tags; `None` for all messages, which is `*`.
+            property_filter: What it wants, by properties.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -1322,7 +1362,7 @@ class BrokerServer(Server):
     GET_MIN_OFFSET, QUERY_CONSUMER_OFFSET and UPDATE_CONSUMER_OFFSET without Python where `set_topics`, `set_groups` and
     `set_subscriptions` told it enough. To Python go, as any other request: sends to a topic that it was not told of, to
     `%RETRY%` topics and to system topics, of half messages, with a delay or a timer; pulls of a topic,
-    group or subscription that it was not told of, or that do not filter by tag; updates of offsets for such groups and
+    group or subscription that it was not told of, or with a filter that is none; updates of offsets for such groups and
     topics.
     Whoever then tells it, answers `Answer.RETRY`, and the request takes the fast lane once more. A request that comes
     to Python was not changed and nothing of it was done.
@@ -1347,6 +1387,7 @@ class BrokerServer(Server):
         pull_count_max: int = 32,
         pull_size_max_bytes: int = 262_144,
         hot_window_bytes: int = 33_554_432,
+        has_property_filters: bool = True,
         flush_timeout_ms: int = 5_000,
         limits: Limits | None = None,
     ) -> BrokerServer:
@@ -1368,6 +1409,7 @@ class BrokerServer(Server):
             pull_count_max: Most messages in an answer.
             pull_size_max_bytes: Most bytes of messages in an answer, if there is more than one.
             hot_window_bytes: How far behind the end of the log messages are read without the reader thread.
+            has_property_filters: Whether a pull may bring a filter by properties along.
             flush_timeout_ms: After this time a send that waits for its flush is answered FLUSH_DISK_TIMEOUT.
             limits: What peers may cost it; the defaults of `Limits`, unless given.
 

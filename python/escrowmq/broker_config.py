@@ -21,6 +21,7 @@ class FastLaneConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fie
     pull_count_max: Count = 32
     pull_size_max_bytes: Bytes = 262_144
     hot_window_bytes: Bytes = 33_554_432
+    has_property_filters: bool = True
     flush_timeout_ms: Milliseconds = 5_000
 
 
@@ -153,6 +154,7 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "shortPollingTimeMills": ApacheKey("broker", "short_polling_ms", int),
     "maxTransferCountOnMessageInMemory": ApacheKey("broker", "pull_count_max", int),
     "maxTransferBytesOnMessageInMemory": ApacheKey("broker", "pull_size_max_bytes", int),
+    "enablePropertyFilter": ApacheKey("broker", "has_property_filters", _is_true),
     "syncFlushTimeout": ApacheKey("broker", "flush_timeout_ms", int),
     "serverChannelMaxIdleTimeSeconds": ApacheKey("broker", "connection_idle_s", int),
     "flushDiskType": ApacheKey("store", "flush", _flush, _flush_name),

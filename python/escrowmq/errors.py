@@ -6,7 +6,8 @@
     │   ├── BadFrame             a remoting frame or its header
     │   ├── BadHeader            a field of a request that is missing or no such value
     │   ├── BadRecord            a commit-log record
-    │   └── BadBody              a compressed or batch body
+    │   ├── BadBody              a compressed or batch body
+    │   └── BadFilter            a filter expression
     ├── TransportError
     │   ├── ListenFailed         an address can't be listened on; also an OSError                   retriable
     │   └── ServerClosed         the server was closed, or is the parent process's
@@ -41,6 +42,7 @@ from typing import ClassVar
 __all__ = [
     "BadBody",
     "BadConfig",
+    "BadFilter",
     "BadFrame",
     "BadHeader",
     "BadMessage",
@@ -110,6 +112,15 @@ class BadRecord(ProtocolError):
 
 class BadBody(ProtocolError):
     """A compressed or batch body that can't be read."""
+
+
+class BadFilter(ProtocolError):
+    """An expression that is no filter: where, and what is wrong there. The offset counts bytes of UTF-8."""
+
+    line: int
+    column: int
+    offset: int
+    problem: str
 
 
 class TransportError(EscrowError):

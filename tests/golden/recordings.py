@@ -52,6 +52,11 @@ def messages(name: str) -> list[dict[str, Any]]:
     return list(rows(f"messages-{name}.jsonl.gz"))
 
 
+def filters() -> list[dict[str, Any]]:
+    """Filter expressions, messages, and what RocketMQ made of them."""
+    return list(_rows("filters.jsonl.gz"))
+
+
 def unpack_store(name: str, folder: Path) -> Path:
     """Unpacks a store directory into `folder`."""
     with tarfile.open(DATA / f"store-{name}.tar.gz") as archive:

@@ -11,10 +11,10 @@ from tests.unit.broker.desk import Desk
 from escrowmq._core import Frame
 from escrowmq.protocol.request_codes import RequestCode
 
-# CHECK_CLIENT_CONFIG is not among them: the one that was recorded is about SQL, which comes later.
 ASKED = {
     RequestCode.HEART_BEAT,
     RequestCode.UNREGISTER_CLIENT,
+    RequestCode.CHECK_CLIENT_CONFIG,
     RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     RequestCode.LOCK_BATCH_MQ,
     RequestCode.UNLOCK_BATCH_MQ,

@@ -20,6 +20,7 @@ from escrowmq import _core
 from escrowmq.broker import addresses, metrics, processors
 from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
@@ -48,6 +49,7 @@ from escrowmq.telemetry.metrics import Reading
 BATCH_COUNT_MAX: Final = 256
 CLIENT_SCAN_MS: Final = 10_000
 LEASE_SCAN_MS: Final = 60_000
+FILTERS_SAVE_MS: Final = 10_000
 UNREGISTER_WAIT_MS: Final = 3_000
 STOPPING_WAIT_S: Final = 0.01
 # Remarks repeat what was asked, which may be long; nobody reads more than this.
@@ -107,6 +109,7 @@ class Broker:
             now_ms=clock.wall_ms,
             has_auto_create=config.creates_groups,
         )
+        filters = ConsumerFilters(_core.ConfigFile(data, "consumerFilter.json"), now_ms=clock.wall_ms)
         clients = ClientRegistry(expiry_ms=config.client_timeout_ms)
         levels = DelayLevels.parse(config.delay_levels)
         delay_offsets = DelayOffsetsFile(_core.ConfigFile(data, "delayOffset.json"), wall_ms=clock.wall_ms)
@@ -137,6 +140,7 @@ class Broker:
             topics=topics,
             groups=groups,
             clients=clients,
+            filters=filters,
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
             store=self._store,
@@ -145,7 +149,7 @@ class Broker:
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
         )
-        self._snapshots = Snapshots(topics, groups, clients)
+        self._snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
         self._snapshots.publish(self._server)
         self._registration = Registration(
             _identity(config, place),
@@ -173,6 +177,7 @@ class Broker:
                 save_offsets,
                 Task(self._expire_clients, CLIENT_SCAN_MS),
                 Task(self._expire_leases, LEASE_SCAN_MS),
+                Task(self._save_filters, FILTERS_SAVE_MS),
             ],
             now_ms=self._now_ms(),
         )
@@ -243,11 +248,12 @@ class Broker:
         self._settle(self._forwarded.expire(now_ms=now_ms))
 
     def close(self) -> None:
-        """Stops in order: name servers are told, what is in flight is answered, offsets and the log are on disk."""
+        """Stops in order: name servers are told, what is in flight is answered, everything is on disk."""
         try:
             self._unregister()
             self._server.close()
             self._save_offsets()
+            self._save_filters()
             # What was delivered is on disk before it is written down that it was.
             self._store.flush()
             self._delayed.save()
@@ -287,7 +293,7 @@ class Broker:
                 self._settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
-                self._context.groups_to_tell.update(self._context.clients.close(event.connection))
+                self._context.close_client(event.connection)
                 self._settle(self._forwarded.closed(event.connection))
             elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
                 self._registration.opened(event.connection, now_ms=self._now_ms())
@@ -351,7 +357,7 @@ class Broker:
     def _expire_clients(self) -> None:
         for connection in self._context.clients.expired(now_ms=self._now_ms()):
             _log.warning("client expired", connection=connection)
-            self._context.groups_to_tell.update(self._context.clients.close(connection))
+            self._context.close_client(connection)
             self._server.close_connection(connection)
 
     def _expire_leases(self) -> None:
@@ -359,6 +365,9 @@ class Broker:
 
     def _save_offsets(self) -> None:
         self._offsets.save(self._server)
+
+    def _save_filters(self) -> None:
+        self._context.filters.save()
 
     def _unregister(self) -> None:
         """Serves on until the name servers have answered, so that clients turn elsewhere before we stop."""

@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Notice
@@ -32,6 +33,7 @@ class Context:
     topics: Topics
     groups: SubscriptionGroups
     clients: ClientRegistry
+    filters: ConsumerFilters
     locks: QueueLocks
     offsets: OffsetTable
     store: MessageStore
@@ -45,6 +47,17 @@ class Context:
     groups_to_tell: set[str] = field(default_factory=set)
     # Requests of ours that go to clients when the batch is answered.
     notices: list[Notice] = field(default_factory=list)
+
+    def close_client(self, connection: int) -> None:
+        """Forgets a connection: its groups are told, and filters of those without members are dead."""
+        for group in self.clients.close(connection):
+            self.groups_to_tell.add(group)
+            self.bury_filters(group)
+
+    def bury_filters(self, group: str) -> None:
+        """Notes that filters are dead if their group has no members any more."""
+        if self.clients.consumer_group(group) is None:
+            self.filters.unregister(group)
 
     @property
     def answer_size_max_bytes(self) -> int:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from escrowmq import _core
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
-from escrowmq.model.subscription import TAG, Subscription
+from escrowmq.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from escrowmq.model.data_version import DataVersion
@@ -29,13 +30,23 @@ class FastLane(Protocol):
 class Snapshots:
     """Mirrors the tables into the fast lane."""
 
-    def __init__(self, topics: Topics, groups: SubscriptionGroups, clients: ClientRegistry) -> None:
+    def __init__(
+        self,
+        topics: Topics,
+        groups: SubscriptionGroups,
+        clients: ClientRegistry,
+        filters: ConsumerFilters,
+        *,
+        has_property_filters: bool = True,
+    ) -> None:
         self._topics = topics
         self._groups = groups
         self._clients = clients
+        self._filters = filters
+        self._has_property_filters = has_property_filters
         self._topics_told: DataVersion | None = None
         self._groups_told: DataVersion | None = None
-        self._subscriptions_told: tuple[DataVersion, int] | None = None
+        self._subscriptions_told: tuple[DataVersion, int, int] | None = None
 
     def publish(self, fast_lane: FastLane) -> None:
         """Tells the fast lane what has changed since it was told last."""
@@ -45,7 +56,7 @@ class Snapshots:
         if self._groups_told != self._groups.data_version:
             fast_lane.set_groups(self._group_entries())
             self._groups_told = self._groups.data_version
-        subscriptions = (self._groups.data_version, self._clients.subscriptions_version)
+        subscriptions = (self._groups.data_version, self._clients.subscriptions_version, self._filters.version)
         if self._subscriptions_told != subscriptions:
             fast_lane.set_subscriptions(self._subscription_entries())
             self._subscriptions_told = subscriptions
@@ -73,13 +84,18 @@ class Snapshots:
             group = self._groups.find(consumers.name)
             if group is not None and (group.may_broadcast or not consumers.is_broadcasting):
                 for topic, subscription in consumers.subscriptions.items():
-                    entries[consumers.name, topic] = _entry(subscription)
+                    entries[consumers.name, topic] = self._entry(consumers.name, subscription)
         return entries
 
-
-def _entry(subscription: Subscription) -> _core.SubscriptionEntry:
-    return _core.SubscriptionEntry(
-        version=subscription.version,
-        expression_type=TAG if subscription.is_by_tag else subscription.expression_type,
-        codes=None if subscription.wants_all else subscription.codes,
-    )
+    def _entry(self, group: str, subscription: Subscription) -> _core.SubscriptionEntry:
+        if subscription.is_by_tag:
+            codes = None if subscription.wants_all else subscription.codes
+            return _core.SubscriptionEntry(version=subscription.version, codes=codes)
+        known = self._filters.find(group, subscription.topic)
+        # Without its filter, what becomes of a pull is a handler's to say.
+        is_served = self._has_property_filters and known is not None and known.version >= subscription.version
+        return _core.SubscriptionEntry(
+            version=subscription.version,
+            expression_type=subscription.expression_type,
+            property_filter=known.filter if known is not None and is_served else None,
+        )

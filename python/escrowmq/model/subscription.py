@@ -10,6 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 TAG: Final = "TAG"
 """The expression type that filters by tags; an absent one means it too."""
 
+SQL92: Final = "SQL92"
+"""The expression type that filters by properties."""
+
 ALL_TAGS: Final = "*"
 """The expression that every message matches."""
 

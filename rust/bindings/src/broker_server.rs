@@ -42,7 +42,7 @@ impl BrokerServer {
         store, listen, *, broker_name, cluster_name, region_id = "DefaultRegion", broker_address = "127.0.0.1",
         broker_permission = 6, asks_for_traces = true, has_long_polling = true, short_polling_ms = 1_000,
         parked_pulls_max = 100_000, pull_count_max = 32, pull_size_max_bytes = 262_144, hot_window_bytes = 33_554_432,
-        flush_timeout_ms = 5_000, limits = None,
+        has_property_filters = true, flush_timeout_ms = 5_000, limits = None,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords, most with defaults")]
     #[allow(clippy::fn_params_excessive_bools, reason = "in Python they are named")]
@@ -62,6 +62,7 @@ impl BrokerServer {
         pull_count_max: usize,
         pull_size_max_bytes: usize,
         hot_window_bytes: u64,
+        has_property_filters: bool,
         flush_timeout_ms: u64,
         limits: Option<Py<Limits>>,
     ) -> PyResult<Py<Self>> {
@@ -73,6 +74,7 @@ impl BrokerServer {
             pull_count_max,
             pull_size_max_bytes,
             hot_window_bytes,
+            has_property_filters,
             flush_timeout: Duration::from_millis(flush_timeout_ms),
         };
         let store = store.get().shared()?;

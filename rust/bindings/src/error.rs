@@ -4,6 +4,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use escrowmq_filter::FilterError;
 use escrowmq_lanes::LaneError;
 use escrowmq_net::NetError;
 use escrowmq_store::{BadMessage, StoreError};
@@ -25,6 +26,16 @@ pub fn body_error(error: WireError) -> PyErr {
 /// A body whose compression no version of `RocketMQ` defines.
 pub fn unknown_compression(flag: SysFlag) -> PyErr {
     raise("BadBody", &format!("system flag {:#x} names an unknown compression", flag.0), |_| Ok(()))
+}
+
+/// An expression that is no filter.
+pub fn filter_error(error: FilterError) -> PyErr {
+    raise("BadFilter", &error.to_string(), |facts| {
+        facts.set_item("line", error.place.line)?;
+        facts.set_item("column", error.place.column)?;
+        facts.set_item("offset", error.place.offset)?;
+        facts.set_item("problem", error.problem.to_string())
+    })
 }
 
 /// Bytes that are not a record.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use escrowmq_lanes::fast::{self, TagFilter, is_tag_type};
+use escrowmq_lanes::fast::{self, MessageFilter, TagFilter, is_tag_type};
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
+
+use crate::property_filter::PropertyFilter;
 
 /// What the fast lane knows of a topic.
 #[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
@@ -70,30 +72,39 @@ pub struct SubscriptionEntry {
     version: i64,
     #[pyo3(get)]
     expression_type: String,
-    filter: Arc<TagFilter>,
+    /// `None` where pulls are Python's to answer.
+    filter: Option<Arc<MessageFilter>>,
 }
 
 #[pymethods]
 impl SubscriptionEntry {
     #[new]
-    #[pyo3(signature = (*, version, expression_type = "TAG", codes = None))]
-    fn new(version: i64, expression_type: &str, codes: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let filter = match codes {
-            Some(codes) => {
+    #[pyo3(signature = (*, version, expression_type = "TAG", codes = None, property_filter = None))]
+    fn new(
+        version: i64,
+        expression_type: &str,
+        codes: Option<&Bound<'_, PyAny>>,
+        property_filter: Option<&PropertyFilter>,
+    ) -> PyResult<Self> {
+        let filter = match (codes, property_filter) {
+            (_, Some(filter)) => Some(MessageFilter::Properties(filter.shared())),
+            (Some(codes), None) => {
                 let codes: Vec<i32> =
                     codes.try_iter()?.map(|code| code?.extract()).collect::<PyResult<_>>()?;
-                TagFilter::of_codes(codes)
+                Some(TagFilter::of_codes(codes).into())
             }
-            None => TagFilter::All,
+            (None, None) => is_tag_type(Some(expression_type)).then(|| TagFilter::All.into()),
         };
-        Ok(Self { version, expression_type: expression_type.to_owned(), filter: Arc::new(filter) })
+        Ok(Self { version, expression_type: expression_type.to_owned(), filter: filter.map(Arc::new) })
     }
 
     #[getter]
     fn codes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyFrozenSet>>> {
-        match &*self.filter {
-            TagFilter::All => Ok(None),
-            TagFilter::Codes(codes) => PyFrozenSet::new(py, codes.iter()).map(Some),
+        match self.filter.as_deref() {
+            Some(MessageFilter::Tags(TagFilter::Codes(codes))) => {
+                PyFrozenSet::new(py, codes.iter()).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -105,8 +116,7 @@ impl SubscriptionEntry {
 
 impl SubscriptionEntry {
     pub fn entry(&self) -> fast::SubscriptionEntry {
-        let filter = is_tag_type(Some(&self.expression_type)).then(|| Arc::clone(&self.filter));
-        fast::SubscriptionEntry { version: self.version, filter }
+        fast::SubscriptionEntry { version: self.version, filter: self.filter.clone() }
     }
 }
 

@@ -16,6 +16,7 @@ mod limits;
 mod message;
 mod native_log;
 mod owner;
+mod property_filter;
 mod queue_iterator;
 mod receipt;
 mod record;
@@ -49,6 +50,8 @@ mod _core {
     use crate::message::Message;
     #[pymodule_export]
     use crate::native_log::NativeLog;
+    #[pymodule_export]
+    use crate::property_filter::PropertyFilter;
     #[pymodule_export]
     use crate::queue_iterator::QueueIterator;
     #[pymodule_export]

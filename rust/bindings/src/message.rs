@@ -197,7 +197,8 @@ pub fn properties_dict<'py>(py: Python<'py>, properties: Properties<'_>) -> PyRe
     Ok(pairs)
 }
 
-fn encode(
+/// The property string of pairs, or of one that is encoded already.
+pub fn encode(
     tags: Option<PyBackedStr>,
     keys: Option<&Bound<'_, PyAny>>,
     properties: Option<&Bound<'_, PyAny>>,

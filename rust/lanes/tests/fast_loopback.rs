@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use escrowmq_lanes::fast::{
-    FastLane, FastLaneOptions, FastLaneShared, GroupEntry, Identity, SubscriptionEntry, TagFilter, TopicEntry,
+    FastLane, FastLaneOptions, FastLaneShared, GroupEntry, Identity, MessageFilter, SubscriptionEntry,
+    TagFilter, TopicEntry,
 };
 use escrowmq_lanes::{BrokerLanes, Event, LaneEnd, LaneLimits, LaneQueue, PythonLane, Request, Waited};
 use escrowmq_net::{Options, Server};
@@ -77,8 +78,12 @@ impl Broker {
         knowledge.set_topics(topics.iter().map(|&topic| (topic.into(), entry)).collect());
         let group = GroupEntry { is_consume_enabled: true };
         knowledge.set_groups(["all", "billing"].map(|name| (name.into(), group)).into_iter().collect());
-        let wants = |group: &str, filter| {
-            (group.into(), "orders".into(), SubscriptionEntry { version: 1, filter: Some(Arc::new(filter)) })
+        let wants = |group: &str, filter: TagFilter| {
+            (
+                group.into(),
+                "orders".into(),
+                SubscriptionEntry { version: 1, filter: Some(Arc::new(MessageFilter::from(filter))) },
+            )
         };
         let paid = TagFilter::of_codes([escrowmq_wire::java_hash("paid")]);
         knowledge
@@ -306,7 +311,7 @@ fn what_was_stored_before_the_start_comes_from_the_reader_thread() {
     let broker = Broker::start(folder.path(), FlushMode::Sync);
     let mut producer = broker.connect(HeaderKind::Json);
     for index in 0..40 {
-        producer.produce("orders", "paid", &index.to_string());
+        producer.ask(310, &message_fields("orders", &format!("number\u{1}{index}\u{2}")), b"body");
     }
     drop(broker);
     let broker = Broker::start(folder.path(), FlushMode::Sync);
@@ -314,4 +319,10 @@ fn what_was_stored_before_the_start_comes_from_the_reader_thread() {
     let found = consumer.ask(11, &pull_fields("all", "0", "15000"), b"");
     assert_eq!((found.bodies().len(), found.field("nextBeginOffset")), (32, "32"));
     assert_eq!(broker.shared.statistics().cold_reads, 1);
+    let mut fields = pull_fields("all", "0", "15000").to_vec();
+    fields[5] = ("sysFlag", "6");
+    fields.extend([("expressionType", "SQL92"), ("subscription", "number BETWEEN 35 AND 38")]);
+    let found = consumer.ask(11, &fields, b"");
+    assert_eq!((found.bodies().len(), found.field("nextBeginOffset")), (4, "40"));
+    assert_eq!(broker.shared.statistics().cold_reads, 2);
 }

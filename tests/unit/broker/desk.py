@@ -9,6 +9,7 @@ from typing import Any, Literal
 from escrowmq import Message
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
@@ -233,6 +234,7 @@ class Desk:
         *,
         topics: TextInMemory | None = None,
         groups: TextInMemory | None = None,
+        filters: TextInMemory | None = None,
         has_auto_create: bool = True,
         store: MessageStore | None = None,
         config: BrokerConfig | None = None,
@@ -242,6 +244,7 @@ class Desk:
         self.delayed = TestDelayed()
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
+        self.filters_file = filters or TextInMemory()
         self.settings_file = TextInMemory()
         self.offsets = TestOffsets()
         self.context = Context(
@@ -263,6 +266,7 @@ class Desk:
             ),
             groups=SubscriptionGroups(self.groups_file, now_ms=self.clock, has_auto_create=has_auto_create),
             clients=ClientRegistry(),
+            filters=ConsumerFilters(self.filters_file, now_ms=self.clock),
             locks=QueueLocks(),
             offsets=self.offsets,
             store=store or self.store,

@@ -177,7 +177,9 @@ def test_connections_are_listed_with_what_they_subscribe_to() -> None:
         (None, ResponseCode.SUCCESS),
         ({"topic": "orders", "expressionType": "TAG"}, ResponseCode.SUCCESS),
         ({"topic": "orders", "expressionType": None}, ResponseCode.SUCCESS),
-        ({"topic": "orders", "expressionType": "SQL92", "subString": "a > 1"}, ResponseCode.SYSTEM_ERROR),
+        ({"topic": "orders", "expressionType": "SQL92", "subString": "a > 1"}, ResponseCode.SUCCESS),
+        ({"topic": "orders", "expressionType": "SQL92", "subString": "a >"}, ResponseCode.SUBSCRIPTION_PARSE_FAILED),
+        ({"topic": "orders", "expressionType": "sql92", "subString": "a > 1"}, ResponseCode.SUBSCRIPTION_PARSE_FAILED),
     ],
 )
 def test_subscriptions_are_checked_before_they_are_used(subscription: object, code: int) -> None:

@@ -31,9 +31,14 @@ class FastLane:
         self.told.append("subscriptions")
 
 
+def snapshots_of(desk: Desk, **more: bool) -> Snapshots:
+    context = desk.context
+    return Snapshots(context.topics, context.groups, context.clients, context.filters, **more)
+
+
 def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
     desk, lane = Desk(), FastLane()
-    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    snapshots = snapshots_of(desk)
     snapshots.publish(lane)
     assert lane.told == ["topics", "groups", "subscriptions"]
     snapshots.publish(lane)
@@ -49,7 +54,7 @@ def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
 
 def test_subscriptions_are_told_with_their_codes_and_go_with_the_last_member() -> None:
     desk, lane = Desk(), FastLane()
-    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    snapshots = snapshots_of(desk)
     desk.ask(34, body=heartbeat(topics={"orders": (5, 7), "payments": ()}, version=9))
     snapshots.publish(lane)
     assert lane.subscriptions == {
@@ -63,7 +68,7 @@ def test_subscriptions_are_told_with_their_codes_and_go_with_the_last_member() -
 
 def test_a_group_that_may_not_broadcast_is_not_served_when_it_does() -> None:
     desk, lane = Desk(), FastLane()
-    snapshots = Snapshots(desk.context.topics, desk.context.groups, desk.context.clients)
+    snapshots = snapshots_of(desk)
     desk.context.groups.update([SubscriptionGroup(name="billing", may_broadcast=False)])
     desk.ask(34, body=heartbeat(model="BROADCASTING"))
     snapshots.publish(lane)

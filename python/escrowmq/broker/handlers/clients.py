@@ -5,6 +5,7 @@ from typing import Final
 
 from escrowmq.broker.client_registry import Client
 from escrowmq.broker.context import Context
+from escrowmq.broker.handlers.filters import refuse_expression, refuse_type
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.model.topic import TopicSystemFlag
@@ -51,18 +52,17 @@ def unregister(context: Context, request: ClientRequest) -> Answer:
         group = context.groups.find(header.consumer_group)
         if was_member and (group is None or group.notifies_members):
             context.groups_to_tell.add(header.consumer_group)
+        context.bury_filters(header.consumer_group)
     return Answer()
 
 
-def check(_: Context, request: ClientRequest) -> Answer:
+def check(context: Context, request: ClientRequest) -> Answer:
     """CHECK_CLIENT_CONFIG: whether a subscription would work."""
     subscription = decode_check_client(request.body).subscription
     if subscription is None or subscription.is_by_tag:
         return Answer()
-    return Answer(
-        ResponseCode.SYSTEM_ERROR,
-        f"The broker does not support consumer to filter message by {subscription.expression_type}",
-    )
+    refusal = refuse_type(context, subscription.expression_type)
+    return refusal or refuse_expression(subscription.expression_type, subscription.expression) or Answer()
 
 
 def consumer_list(context: Context, request: ClientRequest) -> Answer:
@@ -108,12 +108,12 @@ def _register(context: Context, client: Client, beat: Heartbeat, data: ConsumerD
         is_ordered=any(topic is not None and topic.is_ordered for topic in subscribed),
         system_flag=TopicSystemFlag.UNIT_SUBSCRIPTION if data.is_unit_mode else 0,
     )
+    has_subscriptions = beat.fingerprint == 0 or not beat.is_without_subscriptions
     is_changed = context.clients.register_consumer(
-        client,
-        data,
-        now_ms=context.now_ms(),
-        has_subscriptions=beat.fingerprint == 0 or not beat.is_without_subscriptions,
+        client, data, now_ms=context.now_ms(), has_subscriptions=has_subscriptions
     )
+    if has_subscriptions:
+        context.filters.register(data.group, data.subscriptions)
     if is_changed and group.notifies_members:
         context.groups_to_tell.add(data.group)
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from escrowmq.broker.context import Context
+from escrowmq.broker.handlers.filters import refuse_brought, refuse_known
 from escrowmq.broker.outcome import RETRY, Outcome
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
@@ -28,10 +29,7 @@ def pull(context: Context, request: ClientRequest) -> Outcome:
         return Answer(
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{header.topic}] not exist, apply first please! {SEE_QUESTIONS}"
         )
-    if header.has_subscription:
-        refusal = None if header.is_by_tag else _unfilterable(header.expression_type)
-    else:
-        refusal = _refuse_subscription(context, header)
+    refusal = refuse_brought(context, header) if header.has_subscription else _refuse_subscription(context, header)
     return refusal if refusal is not None else RETRY
 
 
@@ -50,10 +48,4 @@ def _refuse_subscription(context: Context, header: PullMessage) -> Answer | None
     subscription = consumers.subscriptions.get(header.topic)
     if subscription is None:
         return Answer(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{SEE_QUESTIONS}")
-    return None if subscription.is_by_tag else _unfilterable(subscription.expression_type)
-
-
-def _unfilterable(expression_type: str) -> Answer:
-    return Answer(
-        ResponseCode.SYSTEM_ERROR, f"The broker does not support consumer to filter message by {expression_type}"
-    )
+    return refuse_known(context, header, subscription)

@@ -15,7 +15,9 @@ class PullMessage(Struct, frozen=True):
     topic: str
     queue_id: int = field(name="queueId")
     system_flag: int = field(name="sysFlag")
+    subscription_version: int = field(default=0, name="subVersion")
     expression_type: str = field(default="TAG", name="expressionType")
+    expression: str = field(default="", name="subscription")
 
     @property
     def has_subscription(self) -> bool:

@@ -61,6 +61,8 @@ pub struct FastLaneOptions {
     pub pull_size_max_bytes: usize,
     /// How far behind the log's end records are read on the epoll thread.
     pub hot_window_bytes: u64,
+    /// Whether pulls may filter by expressions over properties.
+    pub has_property_filters: bool,
     /// How long a send waits for its flush.
     pub flush_timeout: Duration,
 }
@@ -74,6 +76,7 @@ impl Default for FastLaneOptions {
             pull_count_max: 32,
             pull_size_max_bytes: 256 * 1024,
             hot_window_bytes: 32 << 20,
+            has_property_filters: true,
             flush_timeout: Duration::from_secs(5),
         }
     }

@@ -29,12 +29,15 @@ mod counters;
 mod digits;
 mod fields;
 #[cfg(test)]
+mod filter_tests;
+#[cfg(test)]
 mod hostile_tests;
 mod identity;
 mod knowledge;
 mod lane;
 mod mailbox;
 mod memory;
+mod message_filter;
 mod offset_requests;
 mod parked_pulls;
 mod pending_answers;
@@ -64,6 +67,7 @@ pub use identity::Identity;
 pub use knowledge::Knowledge;
 pub(crate) use lane::Verdict;
 pub use lane::{FastLane, FastLaneOptions, FastLaneShared, OpenStore};
+pub use message_filter::MessageFilter;
 pub use pending_answers::Late;
 pub(crate) use pending_answers::PendingAnswer;
 pub(crate) use reply::Asker;

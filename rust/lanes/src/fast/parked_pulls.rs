@@ -8,16 +8,16 @@ use escrowmq_net::ConnectionId;
 use escrowmq_store::Arrival;
 use foldhash::fast::RandomState;
 
+use super::message_filter::MessageFilter;
 use super::pull_request::PullRequest;
 use super::reply::Asker;
-use super::tag_filter::TagFilter;
 
 /// A pull that waits.
 #[derive(Debug)]
 pub struct ParkedPull {
     pub asker: Asker,
     pub request: PullRequest,
-    pub filter: Arc<TagFilter>,
+    pub filter: Arc<MessageFilter>,
     /// Everything before this queue offset was looked at, and not wanted.
     pub scanned_to: i64,
     /// When it is answered, whatever there is.

@@ -9,19 +9,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use escrowmq_filter::PropertyFilter;
 use escrowmq_store::Arrival;
 use escrowmq_wire::{ExtFields, RemotingHeader};
 
 use super::codes::response;
 use super::digits::Digits;
 use super::lane::{FastLane, Verdict};
+use super::message_filter::MessageFilter;
 use super::parked_pulls::ParkedPull;
 use super::pull_answer::pull_answer;
 use super::pull_read::{PullRange, PullRead, PullStatus, read};
 use super::pull_request::PullRequest;
 use super::reader::ColdPull;
 use super::reply::{Asker, Replies};
-use super::subscriptions::is_tag_type;
+use super::subscriptions::{SQL92, is_tag_type};
 use super::tag_filter::TagFilter;
 use super::topics::READABLE;
 
@@ -31,7 +33,7 @@ const SUSPEND_MAX: Duration = Duration::from_secs(600);
 /// What is to be done with a pull.
 enum Admission {
     /// It may read what this filter wants.
-    Take(Arc<TagFilter>),
+    Take(Arc<MessageFilter>),
     /// It may not.
     Refuse { code: i32, remark: String, forbidden: Option<i32> },
     /// Not enough is known to say.
@@ -39,6 +41,10 @@ enum Admission {
 }
 
 impl Admission {
+    fn take(filter: MessageFilter) -> Self {
+        Self::Take(Arc::new(filter))
+    }
+
     fn forbid(forbidden: i32, remark: String) -> Self {
         Self::Refuse { code: response::NO_PERMISSION, remark, forbidden: Some(forbidden) }
     }
@@ -115,16 +121,7 @@ impl FastLane {
 
     fn filter_of(&self, request: &PullRequest) -> Admission {
         if request.has_subscription() {
-            if !is_tag_type(request.expression_type.as_deref()) {
-                return Admission::Pass;
-            }
-            return match TagFilter::parse(request.subscription.as_deref().unwrap_or_default()) {
-                Some(filter) => Admission::Take(Arc::new(filter)),
-                None => Admission::refuse(
-                    response::SUBSCRIPTION_PARSE_FAILED,
-                    "parse the consumer's subscription failed",
-                ),
-            };
+            return self.filter_in(request);
         }
         let subscriptions = self.shared.knowledge.subscriptions();
         let Some(entry) = subscriptions.get(&request.group, &request.topic) else { return Admission::Pass };
@@ -135,12 +132,31 @@ impl FastLane {
         entry.filter.clone().map_or(Admission::Pass, Admission::Take)
     }
 
+    /// The filter that a request brings along. What is wrong with an expression is Python's to say.
+    fn filter_in(&self, request: &PullRequest) -> Admission {
+        let expression = request.subscription.as_deref().unwrap_or_default();
+        let kind = request.expression_type.as_deref();
+        if is_tag_type(kind) {
+            let remark = "parse the consumer's subscription failed";
+            let refusal = || Admission::refuse(response::SUBSCRIPTION_PARSE_FAILED, remark);
+            return TagFilter::parse(expression)
+                .map_or_else(refusal, |filter| Admission::take(filter.into()));
+        }
+        if kind == Some(SQL92)
+            && self.options.has_property_filters
+            && let Ok(filter) = PropertyFilter::compile(expression)
+        {
+            return Admission::take(MessageFilter::Properties(Arc::new(filter)));
+        }
+        Admission::Pass
+    }
+
     fn take_pull(
         &mut self,
         replies: &mut impl Replies,
         asker: Asker,
         request: PullRequest,
-        filter: Arc<TagFilter>,
+        filter: Arc<MessageFilter>,
     ) {
         let (group, topic, queue_id) = (&request.group, &request.topic, request.queue_id);
         // Before the reset is taken: what the consumer commits without knowing of it does not count.
@@ -203,7 +219,7 @@ impl FastLane {
             let from = pull.scanned_to;
             let found = self.take_reset(&pull.request).or_else(|| self.read_for(pull, from));
             match &found {
-                Some(found) if found.status == PullStatus::NoMatchedMessage => {
+                Some(found) if found.has_seen_all_in_vain() => {
                     // Nothing for it yet; what was looked at is not looked at again.
                     self.parked.set_scanned(id, found.next_offset);
                     continue;

@@ -4,12 +4,15 @@ use escrowmq_store::consume_queue::ConsumeQueue;
 use escrowmq_store::{LogOffset, QueueOffset, StoreCore, StoredRecord};
 
 use super::codes::response;
-use super::tag_filter::TagFilter;
+use super::message_filter::MessageFilter;
 
 /// Compat: how many entries Apache looks at for one answer.
 const SCAN_COUNT_MAX: usize = 800;
 /// Entries that are read at a time.
 const CHUNK_COUNT: usize = 64;
+/// Operands that are looked at for one answer, so that no expression holds up the thread for long: ten comparisons on each
+/// of the entries above, twice over.
+const SCAN_COST_MAX: usize = 32_000;
 /// A reader this many entries behind may need pages of the queue that are not resident. The hot window has fewer.
 const HOT_ENTRIES: u64 = 65_536;
 
@@ -65,6 +68,14 @@ pub struct PullRead {
     pub records: Vec<StoredRecord>,
 }
 
+impl PullRead {
+    /// Whether everything in the queue was looked at, and nothing of it wanted.
+    pub fn has_seen_all_in_vain(&self) -> bool {
+        let is_at_end = u64::try_from(self.next_offset).is_ok_and(|next| next >= self.max_offset);
+        self.status == PullStatus::NoMatchedMessage && is_at_end
+    }
+}
+
 /// Where to read, and how much.
 #[derive(Debug, Clone, Copy)]
 pub struct PullRange<'a> {
@@ -79,7 +90,7 @@ pub struct PullRange<'a> {
 }
 
 /// Reads; `None` where it would have to touch what lies before the floor.
-pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &TagFilter) -> Option<PullRead> {
+pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &MessageFilter) -> Option<PullRead> {
     let queue = u32::try_from(range.queue_id).ok().and_then(|queue_id| store.queue(range.topic, queue_id));
     let (min, max) = queue.as_ref().map_or((0, 0), |queue| (queue.min_offset().0, queue.max_offset().0));
     let at = |status, next_offset: u64| {
@@ -130,8 +141,9 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn run(&mut self, store: &StoreCore, queue: &ConsumeQueue, filter: &TagFilter) -> Option<()> {
+    fn run(&mut self, store: &StoreCore, queue: &ConsumeQueue, filter: &MessageFilter) -> Option<()> {
         let mut left = SCAN_COUNT_MAX.max(self.range.count_max);
+        let mut cost = 0;
         let mut entries = Vec::new();
         while left > 0 {
             entries.clear();
@@ -144,20 +156,27 @@ impl Scan<'_> {
                 if entry.log_offset >= self.visible_end || self.is_full(entry.record_size as usize) {
                     return Some(());
                 }
-                if filter.matches(entry.tags_code) {
+                if filter.may_match(entry.tags_code) {
                     if entry.log_offset < self.range.floor {
                         // What was found so far is an answer, and the rest the next pull's.
                         return (!self.records.is_empty()).then_some(());
                     }
                     match store.record_at(entry.log_offset) {
                         Ok(record) => {
-                            self.size_bytes += record.bytes().len();
-                            self.records.push(record);
+                            let (is_wanted, looks) = filter.matches(&record);
+                            cost += looks;
+                            if is_wanted {
+                                self.size_bytes += record.bytes().len();
+                                self.records.push(record);
+                            }
                         }
                         Err(_) => self.has_gap = true,
                     }
                 }
                 self.next += 1;
+                if cost >= SCAN_COST_MAX {
+                    return Some(());
+                }
             }
         }
         Some(())

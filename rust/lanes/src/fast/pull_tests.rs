@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use escrowmq_net::{ConnectionId, Peer};
 use escrowmq_store::{FlushMode, StoreCore};
-use escrowmq_wire::{LogItem, RecordView};
 
 use super::codes::response;
 use super::lane::{FastLaneOptions, Verdict};
-use super::rig::{Answered, PEER, Rig, pull_fields};
+use super::rig::{Answered, PEER, Rig, bodies, pull_fields};
 
 const ASYNC: FlushMode = FlushMode::ASYNC_DEFAULT;
 
@@ -22,19 +21,6 @@ fn store(rig: &mut Rig, tags: &[&str]) {
     }
     assert!(rig.answers().iter().all(|answer| answer.header.code == response::SUCCESS));
     rig.build();
-}
-
-fn bodies(answer: &Answered) -> Vec<String> {
-    let mut rest = &answer.body[..];
-    let mut bodies = Vec::new();
-    while !rest.is_empty() {
-        let at = u64::from_be_bytes(rest[28..36].try_into().expect("eight bytes"));
-        let Ok(LogItem::Record(view)) = LogItem::parse(rest, at) else { panic!("no record") };
-        let view: RecordView<'_> = view;
-        bodies.push(String::from_utf8_lossy(view.body()).into_owned());
-        rest = &rest[view.bytes().len()..];
-    }
-    bodies
 }
 
 fn offsets(answer: &Answered) -> (&str, &str, &str) {

@@ -9,11 +9,11 @@ use escrowmq_net::{Command, Remote};
 use escrowmq_store::{LogOffset, StoredRecord};
 
 use super::lane::OpenStore;
+use super::message_filter::MessageFilter;
 use super::pull_answer::pull_answer;
 use super::pull_read::{PullRange, PullRead, read};
 use super::pull_request::PullRequest;
 use super::reply::Asker;
-use super::tag_filter::TagFilter;
 
 /// Most pulls that wait for the reader.
 const JOBS_MAX: usize = 4096;
@@ -24,7 +24,7 @@ const PAGE_SIZE: usize = 4096;
 pub struct ColdPull {
     pub asker: Asker,
     pub request: PullRequest,
-    pub filter: Arc<TagFilter>,
+    pub filter: Arc<MessageFilter>,
     pub from: i64,
     pub count_max: usize,
     pub size_max_bytes: usize,

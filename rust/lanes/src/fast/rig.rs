@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use escrowmq_filter::PropertyFilter;
 use escrowmq_net::{ConnectionId, Peer};
 use escrowmq_store::clock::SystemClock;
 use escrowmq_store::disk::RealDisk;
 use escrowmq_store::{FlushMode, StoreCore, StoreOptions};
-use escrowmq_wire::{Frame, FrameStep, HeaderKind, RemotingHeader, cut_frame};
+use escrowmq_wire::{Frame, FrameStep, HeaderKind, LogItem, RecordView, RemotingHeader, cut_frame};
 use tempfile::TempDir;
 
 use super::lane::{FastLane, FastLaneOptions, FastLaneShared, Verdict};
 use super::reply::Replies;
 use super::subscriptions::{GroupEntry, SubscriptionEntry};
 use super::topics::TopicEntry;
-use super::{Identity, TagFilter};
+use super::{Identity, MessageFilter, TagFilter};
 
 pub const PEER: Peer = Peer {
     connection: ConnectionId(7),
@@ -123,7 +124,8 @@ impl Rig {
         rig
     }
 
-    /// Topic `orders` of four queues, group `billing` that wants `paid`, and group `all`.
+    /// Topic `orders` of four queues, group `billing` that wants `paid`, group `large` that wants an
+    /// `amount` over 100, and group `all`.
     fn tell(&self) {
         let topic = |permission| TopicEntry {
             read_queue_count: 4,
@@ -135,14 +137,17 @@ impl Rig {
         let topics = topics.into_iter().map(|(name, permission)| (Box::from(name), topic(permission)));
         self.shared.knowledge.set_topics(topics.collect());
         let group = |is_consume_enabled| GroupEntry { is_consume_enabled };
-        let groups = [("billing", true), ("all", true), ("idle", false)];
+        let groups = [("billing", true), ("all", true), ("large", true), ("idle", false)];
         self.shared
             .knowledge
             .set_groups(groups.into_iter().map(|(name, is_on)| (Box::from(name), group(is_on))).collect());
-        let paid = Some(Arc::new(TagFilter::parse("paid").expect("a tag")));
-        let all = Some(Arc::new(TagFilter::All));
-        let subscriptions = [("billing", 5, paid), ("all", 5, all)];
-        let subscription = |(group, version, filter): (&str, i64, Option<Arc<TagFilter>>)| {
+        let filter = |filter: TagFilter| Some(Arc::new(MessageFilter::from(filter)));
+        let paid = filter(TagFilter::parse("paid").expect("a tag"));
+        let all = filter(TagFilter::All);
+        let large = PropertyFilter::compile("amount > 100").expect("an expression");
+        let large = Some(Arc::new(MessageFilter::Properties(Arc::new(large))));
+        let subscriptions = [("billing", 5, paid), ("all", 5, all), ("large", 5, large)];
+        let subscription = |(group, version, filter): (&str, i64, Option<Arc<MessageFilter>>)| {
             (Box::from(group), Box::from("orders"), SubscriptionEntry { version, filter })
         };
         self.shared.knowledge.set_subscriptions(subscriptions.into_iter().map(subscription).collect());
@@ -232,4 +237,18 @@ pub fn pull_fields<'a>(group: &'a str, offset: &'a str, sys_flag: &'a str) -> [(
         ("expressionType", "TAG"),
         ("subscription", "*"),
     ]
+}
+
+/// The bodies of the records in an answer.
+pub fn bodies(answer: &Answered) -> Vec<String> {
+    let mut rest = &answer.body[..];
+    let mut bodies = Vec::new();
+    while !rest.is_empty() {
+        let at = u64::from_be_bytes(rest[28..36].try_into().expect("eight bytes"));
+        let Ok(LogItem::Record(view)) = LogItem::parse(rest, at) else { panic!("no record") };
+        let view: RecordView<'_> = view;
+        bodies.push(String::from_utf8_lossy(view.body()).into_owned());
+        rest = &rest[view.bytes().len()..];
+    }
+    bodies
 }

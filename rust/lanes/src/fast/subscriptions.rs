@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::tag_filter::TagFilter;
+use super::message_filter::MessageFilter;
 use super::traffic::GroupTraffic;
 
 /// What is known of a subscription group.
@@ -66,8 +66,8 @@ impl FromIterator<(Box<str>, GroupEntry)> for Groups {
 pub struct SubscriptionEntry {
     /// Its `subVersion`.
     pub version: i64,
-    /// What it wants; `None` where that is not said by tags, and pulls are not for the fast lane.
-    pub filter: Option<Arc<TagFilter>>,
+    /// What it wants; `None` where that is not known, and pulls are not for the fast lane.
+    pub filter: Option<Arc<MessageFilter>>,
 }
 
 /// The subscriptions that are known, by group, then by topic.
@@ -92,6 +92,9 @@ impl FromIterator<(Box<str>, Box<str>, SubscriptionEntry)> for Subscriptions {
         subscriptions
     }
 }
+
+/// The type of filters that are expressions over properties.
+pub(super) const SQL92: &str = "SQL92";
 
 /// Whether filters of this type go by tags. Compat: so they do where none is named.
 #[must_use]
