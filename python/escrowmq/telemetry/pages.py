@@ -54,9 +54,9 @@ class PageServer:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except OSError as error:
-            failed = ListenFailed(f"pages can't be served on {host}:{port}: {error.strerror}")
-            failed.address, failed.system_error = f"{host}:{port}", error.errno
-            raise failed from error
+            address = f"{host}:{port}"
+            message = f"pages can't be served on {address}: {error.strerror}"
+            raise ListenFailed(message, address=address, system_error=error.errno) from error
         self._threads = [
             threading.Thread(target=self._serve, name="escrowmq-pages", daemon=True) for _ in range(THREADS)
         ]
