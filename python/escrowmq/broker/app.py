@@ -144,6 +144,11 @@ class Broker:
         """The address that clients are told."""
         return self._advertised
 
+    @property
+    def registered_at(self) -> list[str]:
+        """The name servers that know it."""
+        return self._registration.registered_at
+
     def fileno(self) -> int:
         """A descriptor that is readable while there is something to do."""
         return self._server.fileno()

@@ -6,7 +6,7 @@ import resource
 import select
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 
@@ -23,8 +23,8 @@ class Served(Protocol):
         """Does what waits."""
 
 
-def serve(servers: Sequence[Served]) -> None:
-    """Serves until SIGTERM or SIGINT. To be called on the main thread."""
+def serve(servers: Sequence[Served], *, until: Callable[[], bool] = lambda: False) -> bool:
+    """Serves until SIGTERM or SIGINT, or until something is so; whether it is. To be called on the main thread."""
     with _stop_signals() as stop:
         # Not select(), which knows no descriptors above 1,023: a store with many files may have taken those.
         ready = select.poll()
@@ -33,9 +33,11 @@ def serve(servers: Sequence[Served]) -> None:
         while True:
             wait_ms = min(server.wait_ms() for server in servers)
             if stop in dict(ready.poll(None if math.isinf(wait_ms) else wait_ms)):
-                return
+                return False
             for server in servers:
                 server.step()
+            if until():
+                return True
 
 
 def take_all_descriptors() -> None:

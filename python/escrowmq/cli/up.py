@@ -1,6 +1,8 @@
 """`escrowmq up`: a name server and a broker in one process, for a laptop, a test or a first look."""
 
+import time
 from pathlib import Path
+from typing import Final
 
 import click
 import structlog
@@ -9,6 +11,8 @@ from msgspec.structs import replace
 from escrowmq.cli.options import BrokerOptions, broker_folder, broker_options, log_options, refusing_in_words
 from escrowmq.cli.serving import Served, serve
 from escrowmq.config import Config, default_data_folder, with_settings
+
+REGISTRATION_WAIT_S: Final = 1.0
 
 _log = structlog.get_logger()
 
@@ -40,13 +44,18 @@ def _run(config: Config, logs: Served) -> None:
     namesrv_folder = Path(config.namesrv.data) if config.namesrv.data else default_data_folder("namesrv")
     folder = broker_folder(config)
     with NameServer(config.namesrv, data=namesrv_folder) as name_server:
-        settings = replace(config.broker, name_servers=[*name_server.addresses, *config.broker.name_servers])
+        (own,) = name_server.addresses
+        settings = replace(config.broker, name_servers=[own, *config.broker.name_servers])
         with Broker(settings, config.store, data=folder, while_stopping=name_server.step) as broker:
-            click.echo(
-                f"name server  {', '.join(name_server.addresses)}\n"
-                f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
-                f"data         {folder}\n"
-                "stop with Ctrl-C"
-            )
-            serve([name_server, broker, logs])
+            # Whoever reads that it is there may ask for a route at once, and some clients take no for an answer.
+            deadline = time.monotonic() + REGISTRATION_WAIT_S
+            servers: list[Served] = [name_server, broker, logs]
+            if serve(servers, until=lambda: own in broker.registered_at or time.monotonic() > deadline):
+                click.echo(
+                    f"name server  {own}\n"
+                    f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
+                    f"data         {folder}\n"
+                    "stop with Ctrl-C"
+                )
+                serve(servers)
             _log.info("stopping")
