@@ -29,18 +29,19 @@ class Served(Protocol):
         """Does what waits."""
 
 
-def run(servers: Sequence[Served], *, stop: int) -> None:
-    """Serves until the descriptor `stop` is readable. Servers may come and go meanwhile."""
-    while True:
+def run(servers: Sequence[Served], *, stop: int, until: Callable[[], bool] = lambda: False) -> bool:
+    """Serves until something is so, or the descriptor `stop` is readable; whether it is so. Servers may come and go."""
+    while not until():
         poll = select.poll()
         for descriptor in [stop, *(server.fileno() for server in servers)]:
             poll.register(descriptor, select.POLLIN)
         wait_ms = min((server.wait_ms() for server in servers), default=math.inf)
         ready = poll.poll(None if math.isinf(wait_ms) else wait_ms)
         if any(descriptor == stop for descriptor, _ in ready):
-            return
+            return False
         for server in tuple(servers):
             server.step()
+    return True
 
 
 class Inbox:

@@ -54,7 +54,7 @@ def messages(name: str) -> list[dict[str, Any]]:
 
 def filters() -> list[dict[str, Any]]:
     """Filter expressions, messages, and what RocketMQ made of them."""
-    return list(_rows("filters.jsonl.gz"))
+    return list(rows("filters.jsonl.gz"))
 
 
 def unpack_store(name: str, folder: Path) -> Path:

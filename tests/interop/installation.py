@@ -69,36 +69,38 @@ def install() -> Installation:
     The cache is ESCROWMQ_INTEROP_CACHE, by default `escrowmq-interop` in the user's cache folder. What is cached is
     named by the digest of what it was made from, and appears under that name only when it is complete.
     """
-    cache = _cache_folder()
+    cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     pom = HERE / "pom.xml"
     sources = sorted((HERE / "java").rglob("*.java"))
-    jars = cache / f"jars-{_digest([pom])}"
-    classes = cache / f"classes-{_digest([pom, *sources])}"
+    jars = cache / f"jars-{digest_of([pom])}"
+    classes = cache / f"classes-{digest_of([pom, *sources])}"
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not jars.is_dir():
-            with _published_as(jars) as made:
-                _run_tool(
+            with published_as(jars) as made:
+                run_tool(
                     "mvn", "--batch-mode", "--quiet", f"--file={pom}", "dependency:copy-dependencies",
                     "-DincludeScope=runtime", f"-DoutputDirectory={made}",
                 )  # fmt: skip
         if not classes.is_dir():
-            with _published_as(classes) as made:
-                _run_tool(
+            with published_as(classes) as made:
+                run_tool(
                     "javac", "-nowarn", "-encoding", "UTF-8", "-d", str(made), "-cp", f"{jars}/*", *map(str, sources)
                 )
     return Installation(jars=jars, classes=classes)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where whatever is fetched or compiled stays."""
     chosen = os.environ.get("ESCROWMQ_INTEROP_CACHE")
     if chosen:
         return Path(chosen).resolve()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "escrowmq-interop"
 
 
-def _digest(paths: Sequence[Path]) -> str:
+def digest_of(paths: Sequence[Path]) -> str:
+    """A name for what is made from these files."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -106,7 +108,7 @@ def _digest(paths: Sequence[Path]) -> str:
 
 
 @contextlib.contextmanager
-def _published_as(target: Path) -> Iterator[Path]:
+def published_as(target: Path) -> Iterator[Path]:
     """A folder to fill, renamed to `target` if filling it succeeds."""
     with tempfile.TemporaryDirectory(prefix="partial-", dir=target.parent) as folder:
         made = Path(folder) / target.name
@@ -115,7 +117,12 @@ def _published_as(target: Path) -> Iterator[Path]:
         made.rename(target)
 
 
-def _run_tool(*command: str) -> None:
+def run_tool(*command: str) -> None:
+    """Runs it to its end.
+
+    Raises:
+        InstallationError: It fails.
+    """
     try:
         subprocess.run(
             command, check=True, timeout=SETUP_DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -4,21 +4,22 @@ import contextlib
 import resource
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 
 from escrowmq.serving import Served, run
 
 
-def serve(servers: Sequence[Served], *, greeting: str) -> None:
+def serve(servers: Sequence[Served], *, greeting: str, is_ready: Callable[[], bool] = lambda: True) -> None:
     """Serves until SIGTERM or SIGINT. To be called on the main thread.
 
-    The greeting is said when a signal would stop it in order: who reads it may send one.
+    The greeting is said when all is ready and a signal would stop it in order: who reads it may send one.
     """
     with _stop_signals() as stop:
-        click.echo(greeting)
-        run(servers, stop=stop)
+        if run(servers, stop=stop, until=is_ready):
+            click.echo(greeting)
+            run(servers, stop=stop)
 
 
 def take_all_descriptors() -> None:

@@ -42,14 +42,17 @@ def _run(config: Config, logs: Served) -> None:
     namesrv_folder = Path(config.namesrv.data) if config.namesrv.data else default_data_folder("namesrv")
     folder = broker_folder(config)
     with NameServer(config.namesrv, data=namesrv_folder) as name_server:
-        settings = replace(config.broker, name_servers=[*name_server.addresses, *config.broker.name_servers])
+        (own,) = name_server.addresses
+        settings = replace(config.broker, name_servers=[own, *config.broker.name_servers])
         with Broker(settings, config.store, data=folder, while_stopping=name_server.step) as broker:
             with broker_pages(broker, settings) as pages, name_server_pages(name_server, config.namesrv) as others:
                 greeting = (
-                    f"name server  {', '.join(name_server.addresses)}\n"
+                    f"name server  {own}\n"
                     f"broker       {broker.advertised} ({settings.name}, {settings.cluster})\n"
                     f"data         {folder}\n"
                     "stop with Ctrl-C"
                 )
-                serve([name_server, broker, logs, *pages, *others], greeting=greeting)
+                servers = [name_server, broker, logs, *pages, *others]
+                # Whoever reads that it is there may ask for a route at once, and some clients take no for an answer.
+                serve(servers, greeting=greeting, is_ready=lambda: own in broker.registered_at)
             _log.info("stopping")
