@@ -671,8 +671,9 @@ class TimerStatistics:
 class Timers:
     """Messages of a store that wait for a time of their own, and the thread that delivers them.
 
-    They wait in queue 0 of `rmq_sys_wheel_timer`, each with its time in `TIMER_OUT_MS` and its queue in `REAL_TOPIC`
-    and `REAL_QID`. Wheel, log and checkpoint are Apache RocketMQ's; a store without such messages has no such files.
+    They wait in queue 0 of `rmq_sys_wheel_timer`, each with its slot's time in `TIMER_OUT_MS` and its own queue in
+    `REAL_TOPIC` and `REAL_QID`. Wheel, timer log and checkpoint are Apache RocketMQ's; a store without such messages
+    has none of them.
     """
 
     @staticmethod
@@ -707,6 +708,8 @@ class Timers:
         """What they did since they were opened."""
     def close(self) -> None:
         """Stops them, and writes down how far they are. A second call does nothing."""
+    def abandon(self) -> None:
+        """Stops them as a kill would: how far they are is for the next start to find out. For tests."""
 
 @final
 class ConfigFile:

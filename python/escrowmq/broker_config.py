@@ -25,7 +25,19 @@ class FastLaneConfig(LimitsConfig, frozen=True, kw_only=True, forbid_unknown_fie
     flush_timeout_ms: Milliseconds = 5_000
 
 
-class BrokerConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TimersConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How messages wait for a time of their own."""
+
+    has_timers: bool = True
+    timer_precision_ms: Literal[100, 200, 500, 1000] = 1_000
+    timer_delay_max_s: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 259_200
+    timer_roll_window_slots: Annotated[int, Meta(ge=2, le=604_740)] = 172_800
+    timer_slot_messages_max: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 2**31 - 1
+    timer_log_file_size_bytes: Annotated[int, Meta(ge=4_096, le=2**30)] = 104_857_600
+    takes_recalls: bool = False
+
+
+class BrokerConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[broker]`."""
 
     name: str = "broker-a"
@@ -146,6 +158,13 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "channelExpiredTimeout": ApacheKey("broker", "client_timeout_ms", int),
     "messageDelayLevel": ApacheKey("broker", "delay_levels", str),
     "flushDelayOffsetInterval": ApacheKey("broker", "delay_offsets_interval_ms", int),
+    "timerWheelEnable": ApacheKey("broker", "has_timers", _is_true),
+    "timerPrecisionMs": ApacheKey("broker", "timer_precision_ms", int),
+    "timerMaxDelaySec": ApacheKey("broker", "timer_delay_max_s", int),
+    "timerRollWindowSlot": ApacheKey("broker", "timer_roll_window_slots", int),
+    "timerCongestNumEachSlot": ApacheKey("broker", "timer_slot_messages_max", int),
+    "mappedFileSizeTimerLog": ApacheKey("broker", "timer_log_file_size_bytes", int),
+    "recallMessageEnable": ApacheKey("broker", "takes_recalls", _is_true),
     "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
     "metricsPromExporterHost": ApacheKey("broker", "metrics_host", str),
     "metricsPromExporterPort": ApacheKey("broker", "metrics_port", int),

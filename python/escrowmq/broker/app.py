@@ -118,6 +118,9 @@ class Broker:
         )
         with ExitStack() as on_failure:
             on_failure.callback(self._store.close)
+            self._timers = _start_timers(self._store, config, store)
+            if self._timers is not None:
+                on_failure.callback(self._timers.close)
             self._server = _start_server(self._store, place, config)
             on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.loaded)
@@ -145,6 +148,7 @@ class Broker:
             offsets=self._server,
             store=self._store,
             delayed=self._delayed,
+            timers=self._timers,
             now_ms=self._now_ms,
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
@@ -254,6 +258,8 @@ class Broker:
             self._server.close()
             self._save_offsets()
             self._save_filters()
+            if self._timers is not None:
+                self._timers.close()
             # What was delivered is on disk before it is written down that it was.
             self._store.flush()
             self._delayed.save()
@@ -267,6 +273,8 @@ class Broker:
     def abandon(self) -> None:
         """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""
         self._server.abandon()
+        if self._timers is not None:
+            self._timers.abandon()
         self._store.abandon()
 
     def __enter__(self) -> Self:
@@ -395,6 +403,19 @@ def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConf
         broker_permission=config.permission,
         **own_settings(config, FastLaneConfig),
         limits=_core.Limits(**own_settings(config, LimitsConfig)),
+    )
+
+
+def _start_timers(store: _core.Store, config: BrokerConfig, store_config: StoreConfig) -> _core.Timers | None:
+    """Messages are stored anew before they can expire, be log files as short-lived as they like."""
+    if not config.has_timers:
+        return None
+    expiry_slots = store_config.retention_age_ms // 2 // config.timer_precision_ms
+    return _core.Timers.start(
+        store,
+        precision_ms=config.timer_precision_ms,
+        roll_window_slots=max(2, min(config.timer_roll_window_slots, expiry_slots)),
+        log_file_size_bytes=config.timer_log_file_size_bytes,
     )
 
 

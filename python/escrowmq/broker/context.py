@@ -10,7 +10,7 @@ from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Notice
-from escrowmq.broker.ports import DelayedMessages, MessageStore, OffsetTable
+from escrowmq.broker.ports import DelayedMessages, MessageStore, OffsetTable, TimedMessages
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
@@ -38,6 +38,8 @@ class Context:
     offsets: OffsetTable
     store: MessageStore
     delayed: DelayedMessages
+    # None where messages may have no time of their own.
+    timers: TimedMessages | None
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
     offsets_version: Callable[[], DataVersion]

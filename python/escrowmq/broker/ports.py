@@ -198,6 +198,22 @@ class DelayedMessages(Protocol):
         """How far each level is delivered."""
 
 
+class TimedMessages(Protocol):
+    """Who delivers messages at a time of their own: `escrowmq._core.Timers`, or a test's own."""
+
+    def appended(self, end_offset: int) -> None:
+        """Takes notice of a message that was appended to the timer topic."""
+
+    def count_at(self, time_ms: int) -> int:
+        """How many messages wait in the slot of a time."""
+
+    def checkpoint(self) -> bytes:
+        """How far they are, as replicas ask for it."""
+
+    def metrics(self) -> str:
+        """How many messages wait for each topic, as JSON."""
+
+
 class LogMarks(Protocol):
     """How far the log has come: `escrowmq._core.Store`, or a test's own."""
 

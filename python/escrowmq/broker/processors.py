@@ -26,6 +26,7 @@ from escrowmq.broker.handlers import (
     send_back,
     sends,
     settings,
+    timers,
     topics,
 )
 from escrowmq.broker.outcome import Outcome
@@ -44,6 +45,9 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.SEND_BATCH_MESSAGE: appending(sends.send),
     RequestCode.CONSUMER_SEND_MSG_BACK: appending(send_back.send_back),
     RequestCode.GET_ALL_DELAY_OFFSET: each(delays.offsets),
+    RequestCode.GET_TIMER_CHECK_POINT: each(timers.checkpoint),
+    RequestCode.GET_TIMER_METRICS: each(timers.metrics),
+    RequestCode.RECALL_MESSAGE: appending(timers.recall),
     RequestCode.PULL_MESSAGE: each(pulls.pull),
     RequestCode.LITE_PULL_MESSAGE: each(pulls.pull),
     RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),

@@ -171,6 +171,7 @@ def system_topics(rules: TopicRules) -> dict[str, TopicConfig]:
         topic(rules.broker_name, 1, INHERITABLE),
         topic(names.OFFSET_MOVED_TOPIC),
         topic(names.SCHEDULE_TOPIC, SCHEDULE_QUEUES),
+        topic(names.TIMER_TOPIC),
         topic(f"{rules.cluster}_REPLY_TOPIC"),
         topic(f"{names.SYSTEM_PREFIX}REVIVE_LOG_{rules.cluster}", REVIVE_QUEUES),
         topic(f"{names.SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{rules.broker_name}", 1, Permission.INHERIT),

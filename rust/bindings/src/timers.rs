@@ -66,6 +66,12 @@ impl Timers {
         let thread = self.get()?;
         py.detach(|| thread.close()).map_err(store_error)
     }
+
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        let thread = self.get()?;
+        py.detach(|| thread.abandon());
+        Ok(())
+    }
 }
 
 impl Timers {

@@ -226,6 +226,29 @@ class TestDelayed:
         return DelayOffsets(offsets={1: 7, 3: 2})
 
 
+@dataclass
+class TestTimers:
+    """What was appended to the timer topic, and how many messages wait in every slot."""
+
+    __test__ = False
+
+    noticed: list[int] = field(default_factory=list)
+    waiting: int = 0
+
+    def appended(self, end_offset: int) -> None:
+        self.noticed.append(end_offset)
+
+    def count_at(self, time_ms: int) -> int:
+        assert time_ms % 1_000 == 0
+        return self.waiting
+
+    def checkpoint(self) -> bytes:
+        return bytes(56)
+
+    def metrics(self) -> str:
+        return '{"timingCount":{}}'
+
+
 class Desk:
     """All of a broker's tables."""
 
@@ -242,6 +265,7 @@ class Desk:
         self.now_ms = 1_000
         self.store = store if isinstance(store, TestStore) else TestStore()
         self.delayed = TestDelayed()
+        self.timers = TestTimers()
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
         self.filters_file = filters or TextInMemory()
@@ -271,6 +295,7 @@ class Desk:
             offsets=self.offsets,
             store=store or self.store,
             delayed=self.delayed,
+            timers=self.timers,
             now_ms=self.clock,
             wall_ms=self.clock,
             offsets_version=lambda: DataVersion(counter=7),

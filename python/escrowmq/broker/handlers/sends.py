@@ -1,7 +1,7 @@
 """Sends that the fast lane could not take: they go to a topic that is not there yet, or are more than an append.
 
-A message for later goes to the schedule topic, one that was tried too often to the dead letters. For any other the
-topic is made, and the fast lane stores it.
+A message for later goes to the schedule topic or to that of the timers, one that was tried too often to the dead
+letters. For any other the topic is made, and the fast lane stores it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.postponing import delay_level, postpone
 from escrowmq.broker.delivery.retrying import DEAD_LETTER_QUEUES, Retries, dead_letter, is_dead_when_sent, retries_max
+from escrowmq.broker.delivery.timing import TimerRules, has_timer, recall_handle, refuse_congestion, slot_ms, wait_until
 from escrowmq.broker.outcome import RETRY, Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
@@ -48,16 +49,23 @@ def send(context: Context, request: ClientRequest) -> Outcome | Append:
         draft = _draft(context, request, header, topic, pairs)
         final = _retried(context, request, header, draft) if _is_retry(header) else draft
         _refuse_unsupported(final)
+        slot = _slot(context, final) if has_timer(final.properties) else None
     except Refused as refusal:
         return refused(refusal.code, refusal.remark)
     level = delay_level(final.properties)
     if level > 0:
         final = postpone(final, level, context.levels)
+    elif slot is not None:
+        final = wait_until(final, slot)
 
     def stored(receipts: Sequence[AppendedMessage]) -> Outcome:
         (receipt,) = receipts
         if level > 0:
             context.delayed.postponed(min(level, context.levels.highest), receipt)
+        handle = ""
+        if slot is not None and context.timers is not None:
+            context.timers.appended(receipt.end_offset)
+            handle = recall_handle(final, slot, broker_name=context.broker_name)
         fields = {
             **context.stamp.answer_fields(),
             "msgId": context.stamp.message_id(receipt.log_offset),
@@ -65,6 +73,7 @@ def send(context: Context, request: ClientRequest) -> Outcome | Append:
             "queueId": str(draft.queue_id),
             "queueOffset": str(receipt.queue_offset),
             "transactionId": final.properties[properties.UNIQUE_KEY],
+            **({"recallHandle": handle} if handle else {}),
         }
         return WhenDurable(Answer(ext_fields=fields), receipt.end_offset)
 
@@ -168,13 +177,23 @@ def _retried(context: Context, request: ClientRequest, header: Header, draft: Dr
     return dead_letter(draft, topic.name, queue_id=context.random.randrange(DEAD_LETTER_QUEUES))
 
 
+def _slot(context: Context, draft: Draft) -> int | None:
+    """The slot that a message with a time of its own waits for; None where its time has come."""
+    if context.timers is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false")
+    rules = TimerRules.of(context.settings.broker)
+    slot = slot_ms(draft.properties, rules, now_ms=context.wall_ms())
+    if slot is not None:
+        refuse_congestion(slot, rules, context.timers.count_at, context.random)
+    return slot
+
+
 def _refuse_unsupported(draft: Draft) -> None:
-    """Transactions and timers are not here yet. Compat: a message that is tried again is no part of a transaction."""
+    """Transactions are not here yet. Compat: a message that is tried again is no part of one."""
     level = delay_level(draft.properties)
     is_prepare = draft.properties.get(properties.TRANSACTION_PREPARED, "").lower() == "true"
     is_tried_again = draft.reconsume_times > 0 and level > 0
-    has_timer = level <= 0 and any(name in draft.properties for name in properties.TIMERS)
-    if draft.sys_flag & _TRANSACTION_BITS or (is_prepare and not is_tried_again) or has_timer:
+    if draft.sys_flag & _TRANSACTION_BITS or (is_prepare and not is_tried_again):
         raise Refused(
             ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
             f"this broker does not take such a message to topic[{draft.topic}] yet",

@@ -83,13 +83,26 @@ impl<S: Send + Sync + 'static> TimerThread<S> {
     /// # Errors
     /// As [`Timers::close`].
     pub fn close(&self) -> Result<()> {
-        let Some(thread) = self.thread.lock().take() else { return Ok(()) };
+        if !self.stop() {
+            return Ok(());
+        }
+        let core = self.shared.core();
+        self.shared.timers.lock().close(core, core.clock.now_ms())
+    }
+
+    /// Stops the thread, and leaves everything else as a kill would.
+    pub fn abandon(&self) {
+        self.stop();
+    }
+
+    /// Stops the thread; false where it was stopped before.
+    fn stop(&self) -> bool {
+        let Some(thread) = self.thread.lock().take() else { return false };
         self.shared.state.lock().is_stopping = true;
         self.shared.changed.notify_all();
         // A thread that panicked has said so.
         let _ = thread.join();
-        let core = self.shared.core();
-        self.shared.timers.lock().close(core, core.clock.now_ms())
+        true
     }
 }
 
