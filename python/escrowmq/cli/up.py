@@ -52,7 +52,7 @@ def _run(config: Config, logs: Served) -> None:
                     f"data         {folder}\n"
                     "stop with Ctrl-C"
                 )
-                servers = [name_server, broker, logs, *pages, *others]
+                servers: list[Served] = [name_server, broker, logs, *pages, *others]
                 # Whoever reads that it is there may ask for a route at once, and some clients take no for an answer.
                 serve(servers, greeting=greeting, is_ready=lambda: own in broker.registered_at)
             _log.info("stopping")
