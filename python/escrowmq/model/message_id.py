@@ -3,6 +3,7 @@
 import ipaddress
 import struct
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final
 
 MILLISECONDS_OF_DAY: Final = 86_400_000
@@ -14,9 +15,15 @@ _OFFSET_SIZE: Final = 8
 
 def offset_message_id(store_host: str, log_offset: int) -> str:
     """The id that says where a message is: the broker, as `address:port`, and the log offset."""
+    return f"{_place(store_host)}{log_offset:016X}"
+
+
+@cache
+def _place(store_host: str) -> str:
+    """A broker as ids name it. Few brokers are asked for, and one of them for every message."""
     address, _, port = store_host.rpartition(":")
     packed = ipaddress.ip_address(address.strip("[]")).packed
-    return (packed + struct.pack(">iQ", int(port), log_offset)).hex().upper()
+    return (packed + struct.pack(">i", int(port))).hex().upper()
 
 
 def log_offset_of(message_id: str) -> int:
