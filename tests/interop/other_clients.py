@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.interop.installation import cache_folder, digest_of, published_as, run_tool
+from tests.leash import die_with_parent
 
 HERE = Path(__file__).resolve().parent
 STOP_WAIT_S = 30
@@ -65,7 +66,9 @@ class ClientProcess:
     def __init__(self, command: list[str], said: Path) -> None:
         self._said, self._complaints = said, said.with_suffix(".err")
         with said.open("wb") as out, self._complaints.open("wb") as err:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err, text=True)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=out, stderr=err, text=True, preexec_fn=die_with_parent
+            )
 
     def write(self, *lines: str) -> None:
         assert self._process.stdin is not None
