@@ -85,7 +85,7 @@ def overdue(data: Path) -> Iterator[DelayedDelivery]:
         store.wait_visible(store.log_end, timeout_s=60)
         clock.advance(LEVELS.delay_ms(1))
         file = DelayOffsetsFile(TextInMemory(), wall_ms=clock.wall_ms)
-        yield DelayedDelivery(LEVELS, store, Nobody(), file, save_interval_ms=1_000, wall_ms=clock.wall_ms)
+        yield DelayedDelivery(LEVELS, store, store, Nobody(), file, save_interval_ms=1_000, wall_ms=clock.wall_ms)
 
 
 @pytest.mark.timeout(600)

@@ -23,6 +23,7 @@ from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.context import Context
+from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.delayed import DelayedDelivery
 from escrowmq.broker.delivery.levels import DelayLevels
@@ -125,9 +126,11 @@ class Broker:
             on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.loaded)
             self._offsets.begin(self._server)
+            log = CountedLog(self._store, self._server)
             self._delayed = DelayedDelivery(
                 levels,
                 self._store,
+                log,
                 self._server,
                 delay_offsets,
                 save_interval_ms=config.delay_offsets_interval_ms,
@@ -147,6 +150,7 @@ class Broker:
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
             store=self._store,
+            log=log,
             delayed=self._delayed,
             timers=self._timers,
             now_ms=self._now_ms,

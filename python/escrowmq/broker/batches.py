@@ -84,7 +84,7 @@ def _parts(wanted: Sequence[tuple[ClientRequest, Append]]) -> Iterator[list[tupl
 def _append(context: Context, part: Sequence[tuple[ClientRequest, Append]]) -> list[Outcome]:
     """Appends at once what the store does not refuse."""
     try:
-        receipts = iter(context.store.append([message for _, append in part for message in append.messages]))
+        receipts = iter(context.log.append([message for _, append in part for message in append.messages]))
     except BadMessage as error:
         owners = [place for place, (_, append) in enumerate(part) for _ in append.messages]
         bad = owners[error.index]

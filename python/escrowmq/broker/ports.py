@@ -135,6 +135,13 @@ class AppendedMessage(Protocol):
         """Where its record ends in the log: it is durable when the log is up to here."""
 
 
+class Log(Protocol):
+    """Where messages go: `counted_log.CountedLog`, or a test's own."""
+
+    def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
+        """Appends all messages or none, without waiting for the disk."""
+
+
 class StoredQueue(Protocol):
     """A queue and the offsets that it holds."""
 
@@ -156,10 +163,7 @@ class StoredQueue(Protocol):
 
 
 class MessageStore(Protocol):
-    """What handlers read of the store and append to it: `escrowmq._core.Store`, or a test's own."""
-
-    def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
-        """Appends all messages or none, without waiting for the disk."""
+    """What handlers read of the store: `escrowmq._core.Store`, or a test's own."""
 
     def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
         """A queue, where there is one."""
@@ -254,10 +258,7 @@ class QueueEntry(Protocol):
 
 
 class ScheduleStore(LogMarks, Protocol):
-    """What delivery needs of the store: `escrowmq._core.Store`, or a test's own."""
-
-    def append(self, messages: Sequence[_core.Message]) -> Iterable[AppendedMessage]:
-        """Appends all messages or none, without waiting for the disk."""
+    """What delivery reads of the store: `escrowmq._core.Store`, or a test's own."""
 
     def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
         """A queue, where there is one."""

@@ -294,6 +294,7 @@ class Desk:
             locks=QueueLocks(),
             offsets=self.offsets,
             store=store or self.store,
+            log=self.store,
             delayed=self.delayed,
             timers=self.timers,
             now_ms=self.clock,

@@ -58,6 +58,7 @@ class Room:
         return DelayedDelivery(
             LEVELS,
             self.store,
+            self.store,
             self.watch,
             DelayOffsetsFile(self.file, wall_ms=self.clock.wall_ms),
             save_interval_ms=SAVE_INTERVAL_MS,
@@ -142,6 +143,7 @@ def test_while_nothing_waits_or_is_due_nothing_is_read_or_written(room: Room, mo
 
     idle = Altered(room.store, entries=touched, read=touched, append=touched, queue=touched)
     monkeypatch.setattr(room.delivery, "_store", idle)
+    monkeypatch.setattr(room.delivery, "_log", idle)
     for _ in range(100):
         assert 7_000_000 < room.delivery.wait_ms() <= 7_200_000
         room.clock.advance(1_000)
@@ -248,7 +250,7 @@ def test_a_disk_that_is_full_delays_delivery_and_loses_nothing(room: Room, monke
     def append(_: object) -> None:
         raise DiskFull("no space")
 
-    monkeypatch.setattr(room.delivery, "_store", Altered(room.store, append=append))
+    monkeypatch.setattr(room.delivery, "_log", Altered(room.store, append=append))
     room.delivery.run()
     assert 0 < room.delivery.wait_ms() <= PAUSE_AFTER_REFUSAL_MS
     monkeypatch.undo()
@@ -270,7 +272,7 @@ def test_a_message_that_the_store_refuses_holds_up_those_behind_it_and_not_those
                 raise BadMessage("too large", index=index)
         return room.store.append(messages)
 
-    monkeypatch.setattr(room.delivery, "_store", Altered(room.store, append=append))
+    monkeypatch.setattr(room.delivery, "_log", Altered(room.store, append=append))
     assert room.run() == [b"one"]
     assert 0 < room.delivery.wait_ms() <= PAUSE_AFTER_REFUSAL_MS
     monkeypatch.undo()

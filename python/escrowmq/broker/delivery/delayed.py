@@ -22,7 +22,7 @@ from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.levels import DelayLevels, queue_of
 from escrowmq.broker.delivery.postponing import countdown_ms, release
 from escrowmq.broker.durable_progress import DurableProgress
-from escrowmq.broker.ports import AppendedMessage, LogWatch, QueueEntry, ScheduleStore
+from escrowmq.broker.ports import AppendedMessage, Log, LogWatch, QueueEntry, ScheduleStore
 from escrowmq.errors import BadMessage, StoreError
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 
@@ -64,6 +64,7 @@ class DelayedDelivery:
         self,
         levels: DelayLevels,
         store: ScheduleStore,
+        log: Log,
         watch: LogWatch,
         file: DelayOffsetsFile,
         *,
@@ -71,6 +72,7 @@ class DelayedDelivery:
         wall_ms: Callable[[], int],
     ) -> None:
         self._store = store
+        self._log = log
         self._watch = watch
         self._file = file
         self._save_interval_ms = save_interval_ms
@@ -168,7 +170,7 @@ class DelayedDelivery:
     def _append(self, released: Sequence[tuple[int, _core.Message]], next_offset: int) -> tuple[int, int]:
         """Appends messages; up to which queue offset that went, and the log offset behind them."""
         try:
-            receipts = list(self._store.append([message for _, message in released]))
+            receipts = list(self._log.append([message for _, message in released]))
         except BadMessage as error:
             if error.index == 0:
                 raise
