@@ -3,8 +3,7 @@
     BrokerServer (its own threads) ── events ──▶ step ──▶ processors ──▶ tables
                                    ◀─ answers ──      ──▶ snapshots, registration, notices to members
 
-Everything here is done by the one thread that calls `step`. What a batch changed is told to the fast lane before any of
-the batch is answered, so that a client never finds less than it was told.
+Everything here is done by the one thread that calls `step`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ import structlog
 from msgspec.structs import asdict, replace
 
 from escrowmq import _core
-from escrowmq.broker import addresses, metrics, processors
+from escrowmq.broker import addresses, metrics, parts, processors
 from escrowmq.broker.background import Background
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_filters import ConsumerFilters
@@ -28,23 +27,19 @@ from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.delayed import DelayedDelivery
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.forwarded_requests import ForwardedRequests
-from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.housekeeping import Task, Timetable
 from escrowmq.broker.live_settings import LiveSettings
 from escrowmq.broker.locks import QueueLocks
-from escrowmq.broker.outcome import Forward, Retry, WhenDurable
-from escrowmq.broker.registration import Identity, Registration
+from escrowmq.broker.outcome import Forward
+from escrowmq.broker.registration import Registration
 from escrowmq.broker.settings import Settings
+from escrowmq.broker.settling import Settled, Settling
 from escrowmq.broker.snapshot import Snapshots
-from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
-from escrowmq.broker.topics import TopicRules, Topics
-from escrowmq.broker_config import BrokerConfig, FastLaneConfig, StoreConfig
-from escrowmq.errors import BadFrame, ServerClosed
+from escrowmq.broker.topics import Topics
+from escrowmq.broker_config import BrokerConfig, StoreConfig
+from escrowmq.errors import ServerClosed
 from escrowmq.protocol.messages import Answer
-from escrowmq.protocol.request_codes import RequestCode
-from escrowmq.protocol.response_codes import ResponseCode
-from escrowmq.server_config import LimitsConfig, own_settings
 from escrowmq.telemetry.metrics import Reading
 
 BATCH_COUNT_MAX: Final = 256
@@ -53,25 +48,8 @@ LEASE_SCAN_MS: Final = 60_000
 FILTERS_SAVE_MS: Final = 10_000
 UNREGISTER_WAIT_MS: Final = 3_000
 STOPPING_WAIT_S: Final = 0.01
-# Remarks repeat what was asked, which may be long; nobody reads more than this.
-REMARK_LENGTH_MAX: Final = 4_096
-
-# Who makes a topic by these may look it up at once, so name servers know of it before the answer goes out.
-WAIT_FOR_NAME_SERVERS: Final = frozenset(
-    {
-        RequestCode.SEND_MESSAGE,
-        RequestCode.SEND_MESSAGE_V2,
-        RequestCode.SEND_BATCH_MESSAGE,
-        RequestCode.CONSUMER_SEND_MSG_BACK,
-        RequestCode.HEART_BEAT,
-        RequestCode.UPDATE_AND_CREATE_TOPIC,
-        RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
-    }
-)
 
 Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
-Settled: TypeAlias = Answer | WhenDurable | Retry
-Answered: TypeAlias = tuple[_core.Request, _core.Answer]
 
 _log = structlog.get_logger()
 
@@ -103,7 +81,7 @@ class Broker:
             now_ms=clock.wall_ms,
         )
         config, store = settings.broker, settings.store
-        topics = Topics(_topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=clock.wall_ms)
+        topics = Topics(parts.topic_rules(config), _core.ConfigFile(data, "topics.json"), now_ms=clock.wall_ms)
         self._offsets = ConsumerOffsets(_core.ConfigFile(data, "consumerOffset.json"), now_ms=clock.wall_ms)
         groups = SubscriptionGroups(
             _core.ConfigFile(data, "subscriptionGroup.json"),
@@ -119,10 +97,10 @@ class Broker:
         )
         with ExitStack() as on_failure:
             on_failure.callback(self._store.close)
-            self._timers = _start_timers(self._store, config, store)
+            self._timers = parts.start_timers(self._store, config, store)
             if self._timers is not None:
                 on_failure.callback(self._timers.close)
-            self._server = _start_server(self._store, place, config)
+            self._server = parts.start_server(self._store, place, config)
             on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.loaded)
             self._offsets.begin(self._server)
@@ -141,7 +119,7 @@ class Broker:
             broker_name=config.name,
             address=place.advertised,
             settings=settings,
-            stamp=_stamp(config, place, clock),
+            stamp=parts.stamp(config, place, clock),
             levels=levels,
             topics=topics,
             groups=groups,
@@ -157,10 +135,10 @@ class Broker:
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
         )
-        self._snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
-        self._snapshots.publish(self._server)
+        snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
+        snapshots.publish(self._server)
         self._registration = Registration(
-            _identity(config, place),
+            parts.identity(config, place),
             name_servers,
             topics,
             self._server,
@@ -168,10 +146,9 @@ class Broker:
             interval_ms=config.register_interval_ms,
             permission=config.permission,
         )
-        self._held: HeldAnswers[Answered] = HeldAnswers(wait_ms=config.name_server_wait_ms)
         self._forwarded: ForwardedRequests[_core.Request] = ForwardedRequests(self._server)
         save_offsets = Task(self._save_offsets, config.offsets_interval_ms)
-        self._live_settings = LiveSettings(
+        live_settings = LiveSettings(
             settings,
             server=self._server,
             topics=topics,
@@ -179,6 +156,14 @@ class Broker:
             clients=clients,
             registration=self._registration,
             save_offsets=save_offsets,
+        )
+        self._settling = Settling(
+            self._server,
+            self._context,
+            live_settings=live_settings,
+            snapshots=snapshots,
+            registration=self._registration,
+            name_server_wait_ms=config.name_server_wait_ms,
         )
         self._timetable = Timetable(
             [
@@ -241,7 +226,7 @@ class Broker:
         due = min(
             self._timetable.next_due_ms(),
             self._registration.next_tick_ms(),
-            self._held.next_deadline_ms(),
+            self._settling.next_deadline_ms(),
             self._forwarded.next_deadline_ms(),
         )
         return max(0.0, min(due - self._now_ms(), self._background.wait_ms()))
@@ -253,7 +238,7 @@ class Broker:
         self._timetable.run(now_ms)
         self._registration.tick(now_ms=now_ms)
         self._background.run()
-        self._settle(self._forwarded.expire(now_ms=now_ms))
+        self._settling.settle(self._forwarded.expire(now_ms=now_ms))
 
     def close(self) -> None:
         """Stops in order: name servers are told, what is in flight is answered, everything is on disk."""
@@ -302,11 +287,11 @@ class Broker:
                 self._registration.answered(
                     event.connection, event.opaque, event.code, event.remark, event.body, now_ms=self._now_ms()
                 )
-                self._settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
+                self._settling.settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
             elif isinstance(event, _core.ConnectionClosed):
                 self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
                 self._context.close_client(event.connection)
-                self._settle(self._forwarded.closed(event.connection))
+                self._settling.settle(self._forwarded.closed(event.connection))
             elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
                 self._registration.opened(event.connection, now_ms=self._now_ms())
         self._process(requests)
@@ -319,52 +304,7 @@ class Broker:
                     settled += self._forwarded.begin(request, outcome, now_ms=self._now_ms())
                 else:
                     settled.append((request, outcome))
-            self._settle(settled)
-
-    def _settle(self, settled: Sequence[tuple[_core.Request, Settled]]) -> None:
-        """Tells everybody what has changed, and answers whoever need not wait for that."""
-        self._live_settings.publish()
-        self._snapshots.publish(self._server)
-        now_ms = self._now_ms()
-        ready = [(request, _native(outcome)) for request, outcome in settled]
-        changed = self._context.topics.take_changed()
-        if changed:
-            before = self._registration.waiting()
-            self._registration.tell_changes(changed)
-            tickets = self._registration.waiting() - before
-            self._held.hold(
-                [answer for answer in ready if answer[0].code in WAIT_FOR_NAME_SERVERS], tickets, now_ms=now_ms
-            )
-            ready = [answer for answer in ready if answer[0].code not in WAIT_FOR_NAME_SERVERS]
-        ready += self._held.release(self._registration.waiting(), now_ms=now_ms)
-        if ready:
-            self._answer(ready)
-        self._tell_members()
-        for notice in self._context.notices:
-            self._server.send(notice.connection, notice.code, ext_fields=notice.ext_fields, body=notice.body or None)
-        self._context.notices.clear()
-
-    def _answer(self, answers: list[Answered]) -> None:
-        """Sends answers; one that no header can express costs its own request only."""
-        try:
-            self._server.answer(answers)
-        except BadFrame:
-            for request, answer in answers:
-                try:
-                    self._server.answer([(request, answer)])
-                except BadFrame as error:
-                    self._server.answer([(request, _core.Answer(ResponseCode.SYSTEM_ERROR, str(error)))])
-
-    def _tell_members(self) -> None:
-        """Members of a group that has changed look again at who has which queues."""
-        for name in sorted(self._context.groups_to_tell):
-            group = self._context.clients.consumer_group(name)
-            if group is not None and not group.is_broadcasting:
-                for connection in group.members:
-                    self._server.send(
-                        connection, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields={"consumerGroup": name}
-                    )
-        self._context.groups_to_tell.clear()
+            self._settling.settle(settled)
 
     def _expire_clients(self) -> None:
         for connection in self._context.clients.expired(now_ms=self._now_ms()):
@@ -391,85 +331,10 @@ class Broker:
                 self._handle(self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=STOPPING_WAIT_S))
             while events := self._server.next_batch(count_max=BATCH_COUNT_MAX, timeout_s=0):
                 self._handle(events)
-            self._answer(self._held.release((), now_ms=self._now_ms()))
+            self._settling.release_all()
         except ServerClosed:
             _log.warning("the server was closed before the broker")
 
 
-def _start_server(store: _core.Store, place: addresses.Place, config: BrokerConfig) -> _core.BrokerServer:
-    return _core.BrokerServer.start(
-        store,
-        place.listen,
-        broker_name=config.name,
-        cluster_name=config.cluster,
-        region_id=config.region,
-        broker_address=place.host,
-        broker_permission=config.permission,
-        **own_settings(config, FastLaneConfig),
-        limits=_core.Limits(**own_settings(config, LimitsConfig)),
-    )
-
-
-def _start_timers(store: _core.Store, config: BrokerConfig, store_config: StoreConfig) -> _core.Timers | None:
-    """Messages are stored anew before they can expire, be log files as short-lived as they like."""
-    if not config.has_timers:
-        return None
-    expiry_slots = store_config.retention_age_ms // 2 // config.timer_precision_ms
-    return _core.Timers.start(
-        store,
-        precision_ms=config.timer_precision_ms,
-        roll_window_slots=max(2, min(config.timer_roll_window_slots, expiry_slots)),
-        log_file_size_bytes=config.timer_log_file_size_bytes,
-    )
-
-
-def _identity(config: BrokerConfig, place: addresses.Place) -> Identity:
-    return Identity(
-        name=config.name,
-        cluster=config.cluster,
-        broker_id=config.id,
-        address=place.advertised,
-        ha_address=place.ha,
-    )
-
-
-def _stamp(config: BrokerConfig, place: addresses.Place, clock: _core.Clock) -> Stamp:
-    return Stamp(
-        region=config.region,
-        cluster=config.cluster,
-        asks_for_traces=config.asks_for_traces,
-        store_host=place.advertised,
-        wall_ms=clock.wall_ms,
-    )
-
-
-def _topic_rules(config: BrokerConfig) -> TopicRules:
-    return TopicRules(
-        broker_name=config.name,
-        cluster=config.cluster,
-        has_auto_create=config.creates_topics,
-        default_queues=config.default_topic_queues,
-    )
-
-
 def _reply(event: _core.Response) -> Answer:
     return Answer(event.code, event.remark, event.ext_fields, bytes(event.body))
-
-
-def _native(outcome: Settled) -> _core.Answer:
-    if isinstance(outcome, Retry):
-        return _core.Answer.RETRY
-    answer = outcome.answer if isinstance(outcome, WhenDurable) else outcome
-    remark = answer.remark[:REMARK_LENGTH_MAX] if answer.remark is not None else None
-    fields, body = answer.ext_fields, answer.body or None
-    if isinstance(outcome, WhenDurable):
-        return _core.Answer(
-            answer.code,
-            remark,
-            ext_fields=fields,
-            body=body,
-            after=outcome.end_offset,
-            late_code=outcome.late_code,
-            late_remark=outcome.late_remark,
-        )
-    return _core.Answer(answer.code, remark, ext_fields=fields, body=body)
