@@ -20,7 +20,6 @@ use crate::commit_log::HotWindow;
 use crate::directory_lock::DirectoryLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::{Result, StoreError};
-use crate::layout::StoreLayout;
 use crate::mapped::{PAGE_SIZE, Watermark};
 use crate::offset::LogOffset;
 use crate::options::{FlushMode, StoreOptions};
@@ -76,13 +75,11 @@ impl Store {
     /// As [`open`](Self::open).
     pub fn open_with_clock(folder: &Path, options: StoreOptions, clock: Arc<dyn Clock>) -> Result<Self> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        options.validate()?;
-        let layout = StoreLayout::new(folder);
-        layout.refuse_foreign_folder(&*disk)?;
-        layout.refuse_unsupported(&*disk)?;
+        // Before the lock: not even its file may appear in a folder that is none of ours.
+        let layout = StoreCore::check(&*disk, folder, &options)?;
         disk.create_folder(folder).map_err(StoreError::io("create", folder))?;
         let lock = DirectoryLock::acquire(&layout.lock)?;
-        let core = match StoreCore::open(disk, clock, folder, options) {
+        let core = match StoreCore::open_checked(disk, clock, layout, options) {
             Ok(core) => core,
             Err(error) => {
                 lock.discard();

@@ -70,10 +70,26 @@ impl StoreCore {
         folder: &Path,
         options: StoreOptions,
     ) -> Result<Self> {
+        let layout = Self::check(&*disk, folder, &options)?;
+        Self::open_checked(disk, clock, layout, options)
+    }
+
+    /// The names in a folder, unless something speaks against opening it so. Nothing is touched.
+    pub(crate) fn check(disk: &dyn Disk, folder: &Path, options: &StoreOptions) -> Result<StoreLayout> {
         options.validate()?;
         let layout = StoreLayout::new(folder);
-        layout.refuse_foreign_folder(&*disk)?;
-        layout.refuse_unsupported(&*disk)?;
+        layout.refuse_foreign_folder(disk)?;
+        layout.refuse_unsupported(disk)?;
+        Ok(layout)
+    }
+
+    /// Opens what was checked.
+    pub(crate) fn open_checked(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        layout: StoreLayout,
+        options: StoreOptions,
+    ) -> Result<Self> {
         let mark = RunningMark::load(&*disk, &layout)?;
         let mut files = load(&disk, &clock, &layout, &options, mark)?;
         let was_killed = mark.is_some();
@@ -92,7 +108,7 @@ impl StoreCore {
         let vouched_ms = log_ms.max(queues_ms).max(index_ms);
         let end = LogPoint { timestamp_ms: settled.timestamp_ms.max(vouched_ms), ..settled };
         let built = LogPoint { timestamp_ms: examined.end.timestamp_ms, ..end };
-        tracing::info!(folder = %folder.display(), report = ?examined.report, "store opened");
+        tracing::info!(folder = %layout.root.display(), report = ?examined.report, "store opened");
 
         let poison = Arc::new(Poison::default());
         let append_rules = AppendRules {

@@ -214,9 +214,8 @@ fn a_topic_that_was_deleted_and_made_again_is_rebuilt_as_the_later_one() {
     assert_eq!(bodies(&core, "orders", 0), [b"older still"]);
 }
 
-#[test]
-fn old_segments_expire_and_readers_keep_what_they_hold() {
-    let folder = tempfile::tempdir().expect("folder");
+/// A store with sixty messages whose segments expire after a second.
+fn open_to_expire(folder: &Path) -> (StoreCore, VirtualClock) {
     let retention = Retention {
         age_max_ms: 1_000,
         clean_ratio: 0.0,
@@ -224,11 +223,18 @@ fn old_segments_expire_and_readers_keep_what_they_hold() {
         refuse_ratio: 2.0,
         ..Retention::default()
     };
-    let (core, clock) = open_with(folder.path(), StoreOptions { retention, ..options() });
+    let (core, clock) = open_with(folder, StoreOptions { retention, ..options() });
     for n in 0..60 {
         core.append(&[message("orders", 0, format!("body {n}").as_bytes())]).expect("append");
     }
     settle(&core);
+    (core, clock)
+}
+
+#[test]
+fn old_segments_expire_and_readers_keep_what_they_hold() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (core, clock) = open_to_expire(folder.path());
     let held = core.record_at(LogOffset(0)).expect("record");
     assert_eq!(core.expire_once().expect("expire").segments_expired, 0, "nothing is old yet");
     clock.advance(2_000);
@@ -247,6 +253,26 @@ fn old_segments_expire_and_readers_keep_what_they_hold() {
     let (core, _) = open_with(folder.path(), options());
     assert_eq!(core.queues().remove(0).min_offset, status.min_offset);
     assert_eq!(core.log_start(), report.log_start);
+}
+
+#[test]
+fn a_reader_holds_back_the_removal_of_a_file_for_its_grace_and_keeps_its_record_after_it() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (core, clock) = open_to_expire(folder.path());
+    let file = folder.path().join("commitlog").join("00000000000000000000");
+    let held = core.record_at(LogOffset(0)).expect("record");
+    clock.advance(2_000);
+    let waiting = core.expire_once().expect("expire").files_waiting;
+    assert!(waiting > 0);
+    clock.advance(Retention::default().reader_grace_ms - 1);
+    let report = core.expire_once().expect("expire");
+    assert_eq!((report.files_removed, report.files_waiting), (0, waiting), "not a moment earlier");
+    assert!(file.exists());
+    clock.advance(1);
+    let report = core.expire_once().expect("expire");
+    assert_eq!((report.files_removed, report.files_waiting), (waiting, 0));
+    assert!(!file.exists());
+    assert_eq!(held.view().body(), b"body 0");
 }
 
 #[test]

@@ -13,7 +13,7 @@
 //! by min and max; over timestamps that never decrease this comes to the rules above. An empty queue answers its max.
 
 use super::entry::QueueEntry;
-use super::queue::ConsumeQueue;
+use super::queue::{ConsumeQueue, partition_point};
 use crate::offset::{LogOffset, QueueOffset};
 
 /// Which end of a run of equal timestamps is meant, and which neighbour where there is none.
@@ -50,20 +50,11 @@ fn search(
     boundary: TimeBoundary,
     time_of: &dyn Fn(QueueOffset) -> Option<i64>,
 ) -> QueueOffset {
-    let is_before = |offset| match (time_of(offset), boundary) {
+    let low = partition_point(min.0, max.0, |offset| match (time_of(QueueOffset(offset)), boundary) {
         (None, _) => true,
         (Some(time), TimeBoundary::Lower) => time < timestamp_ms,
         (Some(time), TimeBoundary::Upper) => time <= timestamp_ms,
-    };
-    let (mut low, mut high) = (min.0, max.0);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(QueueOffset(middle)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    });
     match boundary {
         TimeBoundary::Lower => QueueOffset(low),
         TimeBoundary::Upper if low > min.0 => QueueOffset(low - 1),
