@@ -20,7 +20,6 @@ use crate::commit_log::HotWindow;
 use crate::directory_lock::DirectoryLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::{Result, StoreError};
-use crate::layout::StoreLayout;
 use crate::mapped::{PAGE_SIZE, Watermark};
 use crate::offset::LogOffset;
 use crate::options::{FlushMode, StoreOptions};
