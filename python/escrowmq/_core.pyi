@@ -23,8 +23,11 @@ __all__ = [
     "ConnectionOpened",
     "ExpiryReport",
     "FastLaneStatistics",
+    "Finding",
     "Frame",
     "GroupEntry",
+    "IndexFileStatus",
+    "Inspection",
     "Limits",
     "LogVisible",
     "Message",
@@ -43,6 +46,7 @@ __all__ = [
     "ServerStatistics",
     "Statistics",
     "Store",
+    "StoreSummary",
     "SubscriptionEntry",
     "TimerStatistics",
     "Timers",
@@ -710,6 +714,148 @@ class Timers:
         """Stops them, and writes down how far they are. A second call does nothing."""
     def abandon(self) -> None:
         """Stops them as a kill would: how far they are is for the next start to find out. For tests."""
+
+@final
+class Finding:
+    """Something in a store that is not as it should be."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def severity(self) -> Literal["error", "note"]:
+        """`error`: something is lost or wrong. `note`: the next start puts it right, or it can't be checked."""
+    @property
+    def part(self) -> Literal["log", "queue", "index", "checkpoint", "config"]:
+        """The part of the store."""
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
+    @property
+    def offset(self) -> int | None:
+        """Where in it: a log offset, a queue offset, or the number of an index entry."""
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+
+@final
+class IndexFileStatus:
+    """A file of the key index."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def name(self) -> str:
+        """Its name: when it was made."""
+    @property
+    def entries(self) -> int:
+        """How many entries it has."""
+    @property
+    def begin_ms(self) -> int:
+        """Store time of its first record."""
+    @property
+    def end_ms(self) -> int:
+        """Store time of its last record."""
+
+@final
+class StoreSummary:
+    """What a store holds."""
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+    @property
+    def holder(self) -> int | None:
+        """The process that has it open, if one has."""
+    @property
+    def was_killed(self) -> bool:
+        """Whether the last process that had it open did not stop, or has not stopped yet."""
+    @property
+    def segment_size_bytes(self) -> int:
+        """Size of a log file."""
+    @property
+    def segments(self) -> int:
+        """Log files."""
+    @property
+    def log_start(self) -> int:
+        """The first byte of the log that is still there."""
+    @property
+    def log_end(self) -> int:
+        """Where the log ends."""
+    @property
+    def oldest_ms(self) -> int | None:
+        """Store time of the first record; `None` for an empty log."""
+    @property
+    def newest_ms(self) -> int | None:
+        """Store time of the last record; `None` for an empty log."""
+    @property
+    def queues(self) -> list[QueueStatus]:
+        """Consume queues, by topic and number."""
+    @property
+    def index_files(self) -> list[IndexFileStatus]:
+        """Files of the key index, oldest first; none where they have other sizes than was said."""
+    @property
+    def checkpoint_log_ms(self) -> int:
+        """Store time up to which the checkpoint vouches for the log."""
+    @property
+    def checkpoint_queues_ms(self) -> int:
+        """The same for the queues."""
+    @property
+    def checkpoint_index_ms(self) -> int:
+        """The same for the key index."""
+    @property
+    def config_files(self) -> list[str]:
+        """Names of the configuration files."""
+
+@final
+class Inspection:
+    """A store that is looked at and not changed: by whoever may read it, be it open or not."""
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        segment_size_bytes: int = 1_073_741_824,
+        queue_file_entries: int = 300_000,
+        index_slots: int = 5_000_000,
+        index_entries: int = 20_000_000,
+    ) -> Inspection:
+        """Opens a store to look at it.
+
+        Args:
+            path: The store's folder.
+            segment_size_bytes: Size of a log file, where the store has none.
+            queue_file_entries: Entries of a queue file, where the store has none.
+            index_slots: Hash slots of a key-index file; with other numbers than it was made with, it can't be read.
+            index_entries: Entries of a key-index file, as well.
+
+        Raises:
+            IoFailure: There is no store.
+            ForeignFile, WrongSize, MissingFile, NotALog: What is wrong with one that can't even be opened.
+            UnsupportedStore: A store of a kind that this one does not know.
+        """
+    def summary(self) -> StoreSummary:
+        """What it holds."""
+    def check(self, *, size_bytes: int = 67_108_864) -> bool:
+        """Checks about as many bytes more; whether there is anything left to check.
+
+        Every record is read, and its entries in queue and index are held against it; then what no record accounts for,
+        the checkpoint and the configuration files.
+
+        Raises:
+            IoFailure: A file can't be read.
+        """
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes that were checked, and bytes that there are to check."""
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, the first thousand."""
+    @property
+    def errors(self) -> int:
+        """How many errors were found."""
+    @property
+    def notes(self) -> int:
+        """How many notes were made."""
 
 @final
 class ConfigFile:

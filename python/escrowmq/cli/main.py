@@ -5,6 +5,7 @@ import click
 from escrowmq.cli.broker import broker
 from escrowmq.cli.namesrv import namesrv
 from escrowmq.cli.serving import take_all_descriptors
+from escrowmq.cli.store import store
 from escrowmq.cli.up import up
 
 
@@ -18,3 +19,4 @@ def main() -> None:
 main.add_command(up)
 main.add_command(broker)
 main.add_command(namesrv)
+main.add_command(store)

@@ -12,6 +12,7 @@ mod error;
 mod fast_entries;
 mod floor;
 mod frame;
+mod inspection;
 mod limits;
 mod message;
 mod native_log;
@@ -44,6 +45,8 @@ mod _core {
     use crate::floor::measure_floor_s;
     #[pymodule_export]
     use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::inspection::{Finding, IndexFileStatus, Inspection, StoreSummary};
     #[pymodule_export]
     use crate::limits::Limits;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 /// A queue and the offsets that it holds.
 #[pyclass(frozen, eq, get_all, module = "escrowmq._core")]
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueStatus {
     topic: String,
     queue_id: u32,

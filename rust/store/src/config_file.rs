@@ -71,6 +71,20 @@ impl ConfigFile {
         }
     }
 
+    /// Why the file is no JSON, and whether its backup is; `None` where the file is, or is not there. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn problem(&self) -> Result<Option<(String, bool)>> {
+        match self.read(&self.path())? {
+            Found::Broken(reason) => {
+                let has_backup = matches!(self.read(&self.backup())?, Found::Json(..));
+                Ok(Some((reason, has_backup)))
+            }
+            Found::Nothing | Found::Json(..) => Ok(None),
+        }
+    }
+
     /// Replaces the text, durably; what was there becomes the backup.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 use crate::error::{Result, StoreError};
 
@@ -84,6 +85,27 @@ impl Drop for DirectoryLock {
         self.file = None;
         locked.remove(&self.folder);
     }
+}
+
+/// The process that holds the lock of a directory, given its lock file; `None` where nobody does. Changes nothing.
+///
+/// # Errors
+/// [`StoreError::Io`] where the lock file can't be read.
+pub fn holder(path: &Path) -> Result<Option<u32>> {
+    let store = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = identify(&std::fs::metadata(store).map_err(StoreError::io("open", store))?);
+    // Held until the end: closing a descriptor of the file drops every lock that this process has on it.
+    let locked = LOCKED.lock();
+    if locked.contains(&folder) {
+        return Ok(Some(std::process::id()));
+    }
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        result => result.map_err(StoreError::io("open", path))?,
+    };
+    let found = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock));
+    let found = found.map_err(|error| StoreError::io("look at", path)(error.into()))?;
+    Ok(found.map(|lock| lock.pid.map_or(0, |id| id.as_raw_nonzero().get().unsigned_abs())))
 }
 
 /// The lock file, and whether it had to be made.

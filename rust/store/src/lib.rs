@@ -27,6 +27,7 @@ pub mod directory_lock;
 pub mod disk;
 pub mod error;
 mod expiry;
+pub mod inspection;
 pub mod key_index;
 pub mod layout;
 pub mod mapped;

@@ -414,7 +414,8 @@ impl StoreCore {
     }
 }
 
-fn load(
+/// Opens the files of a store. Changes nothing.
+pub(crate) fn load(
     disk: &Arc<dyn Disk>,
     clock: &Arc<dyn Clock>,
     layout: &StoreLayout,

@@ -7,6 +7,7 @@
 //! - a created, renamed or removed name is durable after `sync_folder` of its folder, and may or may not be before;
 //! - a new file reads as zeros.
 
+mod read_only;
 mod real;
 
 use std::fmt::Debug;
@@ -16,7 +17,9 @@ use std::path::Path;
 
 use memmap2::MmapRaw;
 
+pub use read_only::ReadOnlyDisk;
 pub use real::RealDisk;
+use real::RealFile;
 
 /// How a new file gets its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

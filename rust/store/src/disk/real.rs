@@ -99,8 +99,8 @@ impl Disk for RealDisk {
 }
 
 #[derive(Debug)]
-struct RealFile {
-    file: File,
+pub(super) struct RealFile {
+    pub(super) file: File,
 }
 
 impl DiskFile for RealFile {

@@ -12,6 +12,7 @@
 //! Entries are gathered in memory and written out in batches, with `pwrite` and not through a mapping: slots lie all over
 //! 20 MB, and a mapping would keep all of that resident.
 
+mod cursor;
 mod entry;
 mod file;
 mod files;
@@ -24,4 +25,6 @@ mod record_keys;
 mod repair;
 mod write_out;
 
+pub use cursor::IndexFileStatus;
+pub(crate) use cursor::{FoundEntry, IndexCursor};
 pub use index::{KeyIndex, WrittenFiles, WrongGeometry};

@@ -6,7 +6,7 @@ use escrowmq_wire::property_names::{KEY_SEPARATOR, KEYS, TAGS, UNIQ_KEY};
 use escrowmq_wire::{RecordView, TransactionKind};
 
 /// What tells a tag from a key of the same text.
-const TAG_PREFIX: &str = "T#";
+pub(super) const TAG_PREFIX: &str = "T#";
 
 /// Calls `visit` with each key, until it fails. Rolled-back records have none.
 ///

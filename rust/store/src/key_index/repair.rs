@@ -112,7 +112,7 @@ impl IndexFile {
     }
 
     /// Calls `visit` with each entry that the header counts, until it says no.
-    fn each_entry(&self, mut visit: impl FnMut(&IndexEntry) -> bool) -> Result<()> {
+    pub(super) fn each_entry(&self, mut visit: impl FnMut(&IndexEntry) -> bool) -> Result<()> {
         let mut bytes = vec![0; PIECE_ENTRIES * ENTRY_SIZE];
         for start in (1..self.header.count).step_by(PIECE_ENTRIES) {
             let count = PIECE_ENTRIES.min((self.header.count - start) as usize);

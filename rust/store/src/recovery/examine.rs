@@ -12,7 +12,7 @@ use crate::offset::LogOffset;
 use crate::stop_note::StopNote;
 
 /// Apache sets its checkpoint's times a little ahead of what it has flushed, and allows for this much when it reads them.
-const CHECKPOINT_SLACK_MS: i64 = 3_000;
+pub(crate) const CHECKPOINT_SLACK_MS: i64 = 3_000;
 /// Mismatches beyond this many are counted by nobody: the first ones tell the story.
 const MISMATCHES_REPORTED_MAX: usize = 1_000;
 

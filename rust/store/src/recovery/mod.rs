@@ -13,7 +13,7 @@ mod examine;
 mod rebuild;
 mod report;
 
-pub(crate) use examine::{Examined, examine};
+pub(crate) use examine::{CHECKPOINT_SLACK_MS, Examined, examine};
 pub(crate) use rebuild::repair;
 pub use report::RecoveryReport;
 
