@@ -24,6 +24,9 @@ DIFFERENT = {
 }
 
 
+CONFIG = BrokerConfig(name="broker-a", port=0, delay_levels=DELAY_LEVELS)
+
+
 class OurBroker:
     """Our broker on the test's own thread, with a client and a clock."""
 
@@ -51,9 +54,8 @@ class OurBroker:
 
 
 @contextmanager
-def our_broker(folder: Path) -> Iterator[OurBroker]:
+def our_broker(folder: Path, config: BrokerConfig = CONFIG) -> Iterator[OurBroker]:
     clock = Clock()
-    config = BrokerConfig(name="broker-a", port=0, delay_levels=DELAY_LEVELS)
     store = StoreConfig(
         segment_size_bytes=1 << 20,
         queue_file_entries=1_000,
@@ -68,8 +70,13 @@ def our_broker(folder: Path) -> Iterator[OurBroker]:
 
 
 def recorded() -> Conversation:
-    """What Apache's broker said."""
-    *said, last = rows("later-conversation.jsonl.gz")
+    """What Apache's broker said about messages for later."""
+    return recording("later-conversation.jsonl.gz")
+
+
+def recording(name: str) -> Conversation:
+    """What Apache's broker said in a conversation."""
+    *said, last = rows(name)
     exchanges = []
     for row in said:
         (frame,), _ = decode_frames(bytes.fromhex(row["frame"]))

@@ -11,6 +11,7 @@ use super::{Round, TimerOptions, Timers};
 use crate::clock::ClockListener;
 use crate::error::{Result, StoreError};
 use crate::offset::LogOffset;
+use crate::options::FlushMode;
 use crate::store_core::StoreCore;
 
 /// How long a step waits that failed for want of space, and how often a wait for the disk looks whether it still should.
@@ -129,10 +130,10 @@ impl<S: Send + Sync> Shared<S> {
     fn run(&self) {
         while !self.state.lock().is_stopping {
             let core = self.core();
+            let flushed = self.flush_appended();
             // What is visible now is taken in by this round; what is not is looked for with the next tick.
             let visible = core.visible_end().min(core.durable_end());
-            let round = self.timers.lock().run(core, core.clock.now_ms());
-            match round {
+            match flushed.and_then(|()| self.timers.lock().run(core, core.clock.now_ms())) {
                 Ok(round) => self.after(round, visible),
                 Err(error) if error.is_storage_full() || matches!(error, StoreError::DiskFull { .. }) => {
                     tracing::error!(%error, "timers wait for space");
@@ -147,6 +148,19 @@ impl<S: Send + Sync> Shared<S> {
         }
     }
 
+    /// In async mode the log may take ten seconds to come to disk, and timers go by what is there: they see to it.
+    fn flush_appended(&self) -> Result<()> {
+        let appended = self.state.lock().appended_end;
+        if self.is_async() && appended.is_some_and(|end| end > self.core().durable_end()) {
+            self.core().flush_once()?;
+        }
+        Ok(())
+    }
+
+    fn is_async(&self) -> bool {
+        matches!(self.core().options.flush, FlushMode::Async { .. })
+    }
+
     /// Waits for what a round leaves to wait for.
     fn after(&self, round: Round, visible: LogOffset) {
         if let Some(end) = round.awaits {
@@ -154,8 +168,10 @@ impl<S: Send + Sync> Shared<S> {
             let mut state = self.state.lock();
             state.appended_end = state.appended_end.max(Some(end));
             drop(state);
-            // Whatever ends the wait, the next round finds out.
-            let _ = self.core().log.durable().wait(end.0, Some(PAUSE));
+            if !self.is_async() {
+                // Whatever ends the wait, the next round finds out.
+                let _ = self.core().log.durable().wait(end.0, Some(PAUSE));
+            }
         } else if !round.has_more {
             self.sleep(round.next_due_ms, visible);
         }
