@@ -26,7 +26,7 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-stall bench-apache interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-filter bench-stall bench-apache interop interop-short run clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench: $(EXTENSION) ## criterion and pytest-benchmark, each against a floor meas
 
 bench-load: $(EXTENSION) $(LOAD) ## sends of 1 KiB a second per core of the broker
 	@$(BIN)/python -m bench.load_bench
+
+bench-filter: $(EXTENSION) $(LOAD) ## a filter of ten terms over a million messages, beside no filter
+	@$(BIN)/python -m bench.filter_bench
 
 bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, and while 10 GB are read cold
 	@$(BIN)/python -m bench.stall

@@ -1,11 +1,10 @@
 //! Sends that are written together. They are encoded once; before each use only the unique keys of their messages are
 //! filled in, so that the generator takes little of the machine that the broker needs.
 
-use escrowmq_wire::HeaderKind;
 use memchr::memmem;
 
 use crate::Failure;
-use crate::request::{self, KEY_DIGITS, KEY_MARK};
+use crate::request::{self, KEY_DIGITS, KEY_MARK, Shape};
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -16,23 +15,13 @@ pub struct Burst {
     keys: Vec<usize>,
 }
 
-/// What the requests of a burst are like.
-#[derive(Debug, Clone, Copy)]
-pub struct Shape<'a> {
-    pub kind: HeaderKind,
-    pub topic: &'a str,
-    pub queue_count: u32,
-    pub body: &'a [u8],
-    pub batch: u32,
-}
-
 impl Burst {
     /// So many requests, for each queue in turn.
     pub fn new(shape: Shape<'_>, request_count: u32) -> Result<Self, Failure> {
         let mut bytes = Vec::new();
         for request in 0..request_count {
             let queue_id = request % shape.queue_count;
-            request::send(shape.kind, shape.topic, queue_id, shape.body, shape.batch, &mut bytes)?;
+            request::send(shape, queue_id, &mut bytes)?;
         }
         let keys = memmem::find_iter(&bytes, KEY_MARK).map(|at| at + KEY_MARK.len()).collect();
         Ok(Self { bytes, keys })
@@ -53,7 +42,7 @@ impl Burst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use escrowmq_wire::cut_frames;
+    use escrowmq_wire::{HeaderKind, cut_frames};
 
     fn keys(bytes: &[u8]) -> Vec<String> {
         let key = |at: usize| String::from_utf8_lossy(&bytes[at..at + KEY_MARK.len() + KEY_DIGITS]).into();
@@ -65,7 +54,7 @@ mod tests {
         for (kind, batch, key_count) in
             [(HeaderKind::Json, 1, 3), (HeaderKind::Binary, 1, 3), (HeaderKind::Binary, 2, 9)]
         {
-            let shape = Shape { kind, topic: "t", queue_count: 2, body: b"body", batch };
+            let shape = Shape { kind, topic: "t", queue_count: 2, body: b"body", batch, properties: "" };
             let mut burst = Burst::new(shape, 3).expect("burst");
             let bytes = burst.stamped(0xFFFF_FFFE);
             assert_eq!(cut_frames(bytes, 1 << 20).expect("frames").len(), 3);

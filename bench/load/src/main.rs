@@ -40,11 +40,13 @@ send
   --burst N           requests that are written together, default 64
   --body N            bytes of a body, default 1024
   --batch N           messages of a request; more than 1 makes batches, default 1
+  --properties P      further properties of each message, as name=value;name=value
   --warm-up S         how long is sent before it is measured, default 2
   --count N           instead of a time: so many messages, all of them measured
 pull
   --connections N     default 1
   --group NAME        default load_group
+  --filter EXPRESSION an SQL92 expression; without it, all messages are wanted
 ping
   --rate N            pings a second, default 1000";
 

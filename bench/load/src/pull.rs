@@ -12,17 +12,20 @@ use crate::Failure;
 use crate::answers::Answers;
 use crate::options::{Options, Target};
 use crate::processor_time::ProcessorTime;
-use crate::request;
+use crate::request::{self, Wanted};
 
 const FOUND: i32 = 0;
 const NOT_FOUND: i32 = 19;
+const RETRY_IMMEDIATELY: i32 = 20;
 const OFFSET_MOVED: i32 = 21;
 
 /// What was pulled.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pulled {
     pulls: u64,
+    /// Those that were looked at, wanted or not.
     messages: u64,
+    wanted: u64,
     bytes: u64,
 }
 
@@ -30,7 +33,9 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
     let target = options.target()?;
     let connections = options.count("connections", 1)?;
     let group: String = options.take("group", "load_group".to_owned())?;
+    let filter: Option<String> = options.maybe("filter")?;
     options.finish()?;
+    let wanted = Wanted { kind: target.kind, group: &group, topic: &target.topic, filter: filter.as_deref() };
     let (begin, before) = (Instant::now(), ProcessorTime::of(target.broker_pid)?);
     let pulled = thread::scope(|scope| {
         let queues =
@@ -38,8 +43,8 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
         let pullers: Vec<_> = (0..connections.min(target.queue_count))
             .map(|first| {
                 scope.spawn({
-                    let (target, group) = (&target, &group);
-                    move || pull(target, group, &queues(first))
+                    let target = &target;
+                    move || pull(target, wanted, &queues(first))
                 })
             })
             .collect();
@@ -48,6 +53,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
             let one = puller.join().map_err(|_| "a puller panicked")??;
             sum.pulls += one.pulls;
             sum.messages += one.messages;
+            sum.wanted += one.wanted;
             sum.bytes += one.bytes;
         }
         Ok::<_, Failure>(sum)
@@ -62,6 +68,7 @@ fn report(target: &Target, pulled: Pulled, time: std::time::Duration, broker: &V
         "mode": "pull",
         "pulls": pulled.pulls,
         "messages": pulled.messages,
+        "wanted": pulled.wanted,
         "bytes": pulled.bytes,
         "seconds": time.as_secs_f64(),
         "messages_per_second": (pulled.messages as f64 / time.as_secs_f64()).round(),
@@ -73,7 +80,7 @@ fn report(target: &Target, pulled: Pulled, time: std::time::Duration, broker: &V
     report
 }
 
-fn pull(target: &Target, group: &str, queues: &[u32]) -> Result<Pulled, Failure> {
+fn pull(target: &Target, wanted: Wanted<'_>, queues: &[u32]) -> Result<Pulled, Failure> {
     let mut stream = TcpStream::connect(target.address)?;
     stream.set_nodelay(true)?;
     let mut answers = Answers::new(stream.try_clone()?);
@@ -81,23 +88,24 @@ fn pull(target: &Target, group: &str, queues: &[u32]) -> Result<Pulled, Failure>
     let mut pulled = Pulled::default();
     let mut requests = Vec::new();
     for &queue in queues {
-        request::pull(target.kind, group, &target.topic, queue, 0, &mut requests)?;
+        request::pull(wanted, queue, 0, &mut requests)?;
     }
     let mut open = queues.len();
     while open > 0 {
         stream.write_all(&requests)?;
         requests.clear();
         answers.read(|answer| {
-            let (queue, next) = next_offset(answer)?;
+            let (queue, next, is_moved) = next_offset(answer)?;
             pulled.pulls += 1;
             pulled.bytes += answer.body.len() as u64;
+            pulled.wanted += records(answer.body);
             let offset = offsets.get_mut(queue as usize).ok_or("an answer to nobody's pull")?;
             match next {
                 Some(next) => {
                     // What was moved over because it is not there any more was not read.
-                    pulled.messages += if answer.body.is_empty() { 0 } else { next - *offset };
+                    pulled.messages += if is_moved { 0 } else { next - *offset };
                     *offset = next;
-                    request::pull(target.kind, group, &target.topic, queue, next, &mut requests)?;
+                    request::pull(wanted, queue, next, &mut requests)?;
                 }
                 None => open -= 1,
             }
@@ -107,17 +115,29 @@ fn pull(target: &Target, group: &str, queues: &[u32]) -> Result<Pulled, Failure>
     Ok(pulled)
 }
 
-/// The queue that an answer is for, and where its next pull begins; nowhere at its end.
-fn next_offset(answer: FrameView<'_>) -> Result<(u32, Option<u64>), Failure> {
+/// How many records a body has; each begins with its size.
+fn records(mut body: &[u8]) -> u64 {
+    let mut count = 0;
+    while let Some((size, _)) = body.split_first_chunk() {
+        let size = usize::try_from(u32::from_be_bytes(*size)).unwrap_or(usize::MAX);
+        body = body.get(size.max(1)..).unwrap_or_default();
+        count += 1;
+    }
+    count
+}
+
+/// The queue that an answer is for, where its next pull begins (nowhere at its end), and whether that is because the
+/// queue begins or ends elsewhere.
+fn next_offset(answer: FrameView<'_>) -> Result<(u32, Option<u64>, bool), Failure> {
     let header = answer.decode_header()?;
     let queue = u32::try_from(header.opaque)?;
     match header.code {
-        FOUND | OFFSET_MOVED => {
+        FOUND | RETRY_IMMEDIATELY | OFFSET_MOVED => {
             let next =
                 header.ext_fields.get("nextBeginOffset").ok_or("a pull's answer has no next offset")?;
-            Ok((queue, Some(next.parse()?)))
+            Ok((queue, Some(next.parse()?), header.code == OFFSET_MOVED))
         }
-        NOT_FOUND => Ok((queue, None)),
+        NOT_FOUND => Ok((queue, None, false)),
         code => Err(format!("a pull was answered {code}: {}", header.remark.unwrap_or_default()).into()),
     }
 }

@@ -19,17 +19,23 @@ pub const KEY_MARK: &str = "7F00000100010000000000E5";
 /// Digits of a key that are filled in.
 pub const KEY_DIGITS: usize = 8;
 
+/// What the requests of a burst are like.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    pub kind: HeaderKind,
+    pub topic: &'a str,
+    pub queue_count: u32,
+    pub body: &'a [u8],
+    pub batch: u32,
+    /// Encoded, beside those that every message has.
+    pub properties: &'a str,
+}
+
 /// Appends a send of one message, or of a batch.
-pub fn send(
-    kind: HeaderKind,
-    topic: &str,
-    queue_id: u32,
-    body: &[u8],
-    batch: u32,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
+pub fn send(shape: Shape<'_>, queue_id: u32, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let Shape { kind, topic, body, batch, .. } = shape;
     let key = format!("UNIQ_KEY\u{1}{KEY_MARK}{}\u{2}", "0".repeat(KEY_DIGITS));
-    let properties = format!("{key}WAIT\u{1}true\u{2}");
+    let properties = format!("{key}WAIT\u{1}true\u{2}{}", shape.properties);
     let queue_id = queue_id.to_string();
     let mut fields = ExtFields::default();
     let is_batch = if batch > 1 { "true" } else { "false" };
@@ -61,15 +67,19 @@ pub fn send(
     Ok(())
 }
 
+/// Who pulls what.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub kind: HeaderKind,
+    pub group: &'a str,
+    pub topic: &'a str,
+    /// An SQL92 expression; without one, all messages are wanted.
+    pub filter: Option<&'a str>,
+}
+
 /// Appends a pull that asks for as much as an answer may hold, and does not wait.
-pub fn pull(
-    kind: HeaderKind,
-    group: &str,
-    topic: &str,
-    queue_id: u32,
-    offset: u64,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
+pub fn pull(wanted: Wanted<'_>, queue_id: u32, offset: u64, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let Wanted { kind, group, topic, filter } = wanted;
     let (queue, from) = (queue_id.to_string(), offset.to_string());
     let mut fields = ExtFields::default();
     for (name, value) in [
@@ -81,9 +91,9 @@ pub fn pull(
         ("sysFlag", PULL_WITH_SUBSCRIPTION),
         ("commitOffset", "0"),
         ("suspendTimeoutMillis", "0"),
-        ("subscription", "*"),
+        ("subscription", filter.unwrap_or("*")),
         ("subVersion", "0"),
-        ("expressionType", "TAG"),
+        ("expressionType", if filter.is_some() { "SQL92" } else { "TAG" }),
     ] {
         fields.push(name, value);
     }

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use crate::Failure;
 use crate::answers::{Answers, require_success};
-use crate::burst::{Burst, Shape};
+use crate::burst::Burst;
 use crate::options::{Options, Target};
 use crate::processor_time::ProcessorTime;
+use crate::request::Shape;
 
 #[derive(Debug)]
 struct Plan {
@@ -22,6 +23,7 @@ struct Plan {
     burst: u32,
     body: Vec<u8>,
     batch: u32,
+    properties: String,
     warm_up: Duration,
     count: Option<u64>,
 }
@@ -52,6 +54,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
         burst: options.count("burst", 64)?,
         body: (b'a'..=b'z').cycle().take(body_size).collect(),
         batch: options.count("batch", 1)?,
+        properties: properties(&options.take("properties", String::new())?),
         warm_up: options.seconds("warm-up", 2.0)?,
         count: options.maybe("count")?,
     };
@@ -90,6 +93,16 @@ fn shape(plan: &Plan) -> Shape<'_> {
         queue_count: plan.target.queue_count,
         body: &plan.body,
         batch: plan.batch,
+        properties: &plan.properties,
+    }
+}
+
+/// `name=value;name=value` as messages carry it.
+fn properties(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{text};").replace('=', "\u{1}").replace(';', "\u{2}")
     }
 }
 
