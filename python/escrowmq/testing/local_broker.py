@@ -5,6 +5,7 @@ Nothing is left of them afterwards: no thread, no descriptor, no file.
 
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,8 @@ _CONFIG: Final = Config(
 )
 _ADVANCE_MAX_MS: Final = (1 << 32) - 1
 _ROUNDS_MAX: Final = 1_000
+_DELIVERY_MAX_S: Final = 10.0
+_DELIVERY_PAUSE_S: Final = 0.001
 
 
 class Options(TypedDict, total=False):
@@ -116,9 +119,20 @@ class LocalBroker:
         """
         ask(self._address, requests.send(topic, body, tags=tags, keys=keys, properties=properties or {}))
 
-    def messages(self, topic: str) -> list[StoredMessage]:
-        """All messages of a topic, in the order in which they were stored; none where there is no such topic."""
-        return read_messages(self._servers.broker.store, topic)
+    def messages(self, topic: str, *, count: int = 0) -> list[StoredMessage]:
+        """All messages of a topic, in the order in which they were stored; none where there is no such topic.
+
+        With a `count` it waits until there are as many: for what the broker delivers in its own time.
+
+        Raises:
+            TimeoutError: There are not as many after ten seconds.
+        """
+        until_s = time.monotonic() + _DELIVERY_MAX_S
+        while len(found := read_messages(self._servers.broker.store, topic)) < count:
+            if time.monotonic() >= until_s:
+                raise TimeoutError(f"topic {topic!r} has {len(found)} messages, not {count}, after {_DELIVERY_MAX_S} s")
+            time.sleep(_DELIVERY_PAUSE_S)
+        return found
 
     def drop_next_answer(self, code: int) -> None:
         """Has the next request of this code carried out and not answered, once: its sender sees a timeout."""
@@ -185,9 +199,11 @@ class LocalClock:
         return self._clock.wall_ms()
 
     def advance(self, *, seconds: float) -> None:
-        """Moves it on. What is due then is done when this returns: timers, checks and expiry follow.
+        """Moves it on.
 
-        Clients are real, and so is their time: those that the broker has not heard of for as long have to come back.
+        What the broker's thread has to do by then is done when this returns. Timers and the expiry of files, which have
+        threads of their own, follow at once. Clients are real, and so is their time: those that the broker has not
+        heard of for as long have to come back.
 
         Raises:
             ValueError: It does not go back.

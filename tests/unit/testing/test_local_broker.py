@@ -18,6 +18,7 @@ from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.testing import LocalBroker
 
 DAY_S = 86_400
+HOUR_S = 3_600
 opaques = itertools.count(1_000)
 HEARTBEAT = b"""{"clientID":"c1","consumerDataSet":[{"groupName":"all","consumeType":"CONSUME_PASSIVELY",
 "messageModel":"CLUSTERING","consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","subscriptionDataSet":[]}],
@@ -149,6 +150,22 @@ def test_what_is_stored_and_what_is_due_follow_the_clock(broker: LocalBroker) ->
     assert DAY_S * 1_000 <= second.stored_at_ms - first.stored_at_ms <= (DAY_S + 60) * 1_000
     assert abs(broker.clock.wall_ms - second.stored_at_ms) < 60_000
     assert route(broker, "orders").code == ResponseCode.SUCCESS
+
+
+def test_delayed_messages_and_timers_follow_the_clock(broker: LocalBroker) -> None:
+    broker.send("orders", b"delayed", properties={"DELAY": "18"})
+    broker.send("orders", b"timed", properties={"TIMER_DELAY_SEC": "3600"})
+    assert broker.messages("orders") == []
+    broker.clock.advance(seconds=2 * HOUR_S)
+    found = broker.messages("orders", count=2)
+    assert sorted(message.body for message in found) == [b"delayed", b"timed"]
+
+
+def test_who_waits_for_messages_that_do_not_come_is_told(broker: LocalBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("escrowmq.testing.local_broker._DELIVERY_MAX_S", 0.05)
+    broker.send("orders", b"one")
+    with pytest.raises(TimeoutError, match="has 1 messages, not 2"):
+        broker.messages("orders", count=2)
 
 
 def test_a_clock_goes_far_but_not_back(broker: LocalBroker) -> None:
