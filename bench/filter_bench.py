@@ -2,9 +2,9 @@
 
     python -m bench.filter_bench [--messages N] [--rounds N]
 
-The same messages are pulled from one broker without a filter, with one that wants them all and looks at every term, and
-with one that wants a sixteenth; in turn, several rounds. Medians of times and of the broker's processor time are compared.
-Bodies are small, since a large one costs a pull the more and a filter nothing.
+The same messages are pulled from one broker without a filter, with one that wants them all and looks at every term,
+and with one that wants a sixteenth; in turn, several rounds. Medians of times and of the broker's processor time are
+compared. Bodies are small, since a large one costs a pull the more and a filter nothing.
 """
 
 import argparse
