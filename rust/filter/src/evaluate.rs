@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::NAMES_MAX;
 use crate::expression::{Constant, Expression, Order};
 use crate::java_numbers::{parse_double, parse_int, parse_long};
 
@@ -72,7 +71,7 @@ type Truth = Result<Option<bool>, Incomparable>;
 /// The properties that an expression looks at, by slot.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    pub slots: [Option<&'a [u8]>; NAMES_MAX],
+    pub slots: &'a [Option<&'a [u8]>],
 }
 
 impl Evaluation<'_> {
@@ -92,13 +91,13 @@ impl Evaluation<'_> {
                 // Compat: no text has an empty part, and none is without it either; nor does null or a number.
                 let is_tested = !search.is_empty();
                 Ok(Some(match if is_tested { self.value(of)? } else { Value::Null } {
-                    Value::Text(text) => part.is_in(&repaired(text), search) != *is_negated,
+                    Value::Text(text) => part.is_in(&repaired(text), search.as_bytes()) != *is_negated,
                     _ => false,
                 }))
             }
             Expression::Among { of, is_negated, texts } => Ok(self.slots[*of].map(|text| {
                 let text = repaired(text);
-                texts.binary_search_by(|wanted| (**wanted).cmp(&text)).is_ok() != *is_negated
+                texts.binary_search_by(|wanted| wanted.as_bytes().cmp(&text)).is_ok() != *is_negated
             })),
             Expression::Constant(Constant::Boolean(is_true)) => Ok(Some(*is_true)),
             Expression::Constant(_) | Expression::Property(_) | Expression::Negate(_) => Ok(None),
@@ -192,6 +191,11 @@ fn is_same(left: &[u8], right: &[u8]) -> bool {
     left == right || (!left.is_ascii() && !right.is_ascii() && repaired(left) == repaired(right))
 }
 
-fn repaired(text: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(text)
+fn repaired(text: &[u8]) -> Cow<'_, [u8]> {
+    // Nearly all texts are ASCII, which is seen sooner than that they are UTF-8.
+    if text.is_ascii() || std::str::from_utf8(text).is_ok() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(String::from_utf8_lossy(text).into_owned().into_bytes())
+    }
 }

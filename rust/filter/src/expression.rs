@@ -1,5 +1,7 @@
 //! An expression as a tree. Its depth is bounded by the parser, so functions over it may call themselves.
 
+use memchr::memmem;
+
 /// Which of the names of a filter a property is.
 pub type Slot = usize;
 
@@ -81,10 +83,10 @@ impl Expression {
 }
 
 impl Part {
-    /// Whether a text has it.
-    pub fn is_in(self, text: &str, search: &str) -> bool {
+    /// Whether a text has it. Bytes will do: of UTF-8 no character begins inside of another.
+    pub fn is_in(self, text: &[u8], search: &[u8]) -> bool {
         match self {
-            Self::Contains => text.contains(search),
+            Self::Contains => memmem::find(text, search).is_some(),
             Self::StartsWith => text.starts_with(search),
             Self::EndsWith => text.ends_with(search),
         }

@@ -7,16 +7,20 @@ use escrowmq_wire::Properties;
 use crate::error::{FilterError, Place, Problem};
 use crate::evaluate::Evaluation;
 use crate::expression::Expression;
+use crate::names::Names;
 use crate::parser::parse;
 use crate::print::Printed;
 use crate::{NAMES_MAX, SIZE_MAX_BYTES};
+
+/// Names that an expression usually has at most.
+const NAMES_FEW: usize = 8;
 
 /// Tells by its properties whether a message is wanted. Two are equal if their texts are.
 #[derive(Debug, Clone)]
 pub struct PropertyFilter {
     text: Box<str>,
     root: Expression,
-    names: Box<[Box<str>]>,
+    names: Names,
     operand_count: usize,
     ignored_from: Option<usize>,
 }
@@ -34,7 +38,7 @@ impl PropertyFilter {
         let parsed = parse(text)?;
         Ok(Self {
             text: text.into(),
-            names: parsed.names.iter().map(|&name| name.into()).collect(),
+            names: Names::new(&parsed.names),
             root: parsed.root,
             operand_count: parsed.operand_count,
             ignored_from: parsed.ignored_from,
@@ -44,10 +48,18 @@ impl PropertyFilter {
     /// Whether it wants a message with these properties. What is unknown or can't be evaluated is not wanted.
     #[must_use]
     pub fn matches(&self, properties: Properties<'_>) -> bool {
-        let mut slots = [None; NAMES_MAX];
-        // Of two pairs with one name the later wins.
-        for (name, value) in properties.iter_bytes() {
-            if let Some(slot) = self.names.iter().position(|wanted| wanted.as_bytes() == name) {
+        // Most expressions look at few properties, and clearing room for many takes as long as evaluating one.
+        if self.names.as_slice().len() <= NAMES_FEW {
+            self.matches_in(properties, &mut [None; NAMES_FEW])
+        } else {
+            self.matches_in(properties, &mut [None; NAMES_MAX])
+        }
+    }
+
+    fn matches_in<'a>(&self, properties: Properties<'a>, slots: &mut [Option<&'a [u8]>]) -> bool {
+        for pair in properties.iter_pieces() {
+            if let Some((slot, value)) = self.names.find(pair) {
+                // Of two pairs with one name the later wins.
                 slots[slot] = Some(value);
             }
         }
@@ -84,6 +96,6 @@ impl Eq for PropertyFilter {}
 /// The expression as it was understood: with all its parentheses, and without what was ignored.
 impl fmt::Display for PropertyFilter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printed { expression: &self.root, names: &self.names }.fmt(out)
+        Printed { expression: &self.root, names: self.names.as_slice() }.fmt(out)
     }
 }

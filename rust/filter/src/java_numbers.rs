@@ -12,18 +12,25 @@ pub fn parse_long(text: &[u8]) -> Option<i64> {
     if digits.is_empty() {
         return None;
     }
+    if let Some(number) = parse_short(digits) {
+        return Some(if is_negative { -number } else { number });
+    }
     // Towards the negative side, which reaches one further.
     let add = |number: i64, digit: u8| number.checked_mul(10)?.checked_sub(digit.into());
-    let number = if digits.is_ascii() {
-        let digit = |&byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');
-        digits.iter().try_fold(0, |number, byte| add(number, digit(byte)?))
-    } else {
-        std::str::from_utf8(digits)
-            .ok()?
-            .chars()
-            .try_fold(0, |number, character| add(number, digit_of(character)?))
-    }?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let number = digits.chars().try_fold(0, |number, character| add(number, digit_of(character)?))?;
     if is_negative { Some(number) } else { number.checked_neg() }
+}
+
+/// A number that is too short to overflow, in digits that nearly all numbers are written in; `None` for any other.
+fn parse_short(digits: &[u8]) -> Option<i64> {
+    if digits.len() > 18 {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| number * 10 + i64::from(digit))
+    })
 }
 
 /// Whether there is a minus, and what follows the sign.

@@ -15,6 +15,7 @@ mod expression;
 mod filter;
 mod java_numbers;
 mod lexer;
+mod names;
 mod parser;
 mod print;
 mod token;

@@ -36,19 +36,20 @@ impl<'a> Properties<'a> {
         self.raw
     }
 
-    /// The pairs as they stand, duplicates included.
-    pub fn iter_bytes(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+    /// What lies between separators, in one piece, be it a pair or not. Who looks for certain names need not have each
+    /// piece searched for where its name ends.
+    pub fn iter_pieces(self) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.raw;
         std::iter::from_fn(move || {
-            while !rest.is_empty() {
-                let pair;
-                (pair, rest) = split_pair(rest);
-                if let Some(found) = name_and_value(pair) {
-                    return Some(found);
-                }
-            }
-            None
+            let piece;
+            (piece, rest) = if rest.is_empty() { return None } else { split_pair(rest) };
+            Some(piece)
         })
+    }
+
+    /// The pairs as they stand, duplicates included.
+    pub fn iter_bytes(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        self.iter_pieces().filter_map(name_and_value)
     }
 
     /// The pairs as text, duplicates included; bytes that are not UTF-8 read as U+FFFD, as in Java.

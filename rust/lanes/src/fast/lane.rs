@@ -13,6 +13,7 @@ use escrowmq_wire::{Frame, RemotingHeader};
 use crate::dropped_answers::DroppedAnswers;
 
 use super::alarm::Alarm;
+use super::brought_filters::BroughtFilters;
 use super::codes::{request, response};
 use super::consumer_offsets::ConsumerOffsets;
 use super::counters::{Counters, FastLaneStatistics};
@@ -201,6 +202,7 @@ pub struct FastLane {
     /// Log offsets of which Python wants to be told.
     marks: BTreeSet<LogOffset>,
     pub(super) parked: ParkedPulls,
+    pub(super) brought_filters: BroughtFilters,
     pub(super) reader: Option<Reader>,
     alarm: Option<Alarm>,
     /// Where the log ended at the start: what lies before may not be resident.
@@ -229,6 +231,7 @@ impl FastLane {
             pending: PendingAnswers::new(options.flush_timeout),
             marks: BTreeSet::new(),
             parked: ParkedPulls::default(),
+            brought_filters: BroughtFilters::default(),
             reader: None,
             alarm: None,
             memory_bytes: memory_size() / 5 * 2,

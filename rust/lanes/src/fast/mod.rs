@@ -23,6 +23,7 @@
 
 mod alarm;
 mod batch_send;
+mod brought_filters;
 mod codes;
 mod consumer_offsets;
 mod counters;

@@ -9,7 +9,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrowmq_filter::PropertyFilter;
 use escrowmq_store::Arrival;
 use escrowmq_wire::{ExtFields, RemotingHeader};
 
@@ -41,10 +40,6 @@ enum Admission {
 }
 
 impl Admission {
-    fn take(filter: MessageFilter) -> Self {
-        Self::Take(Arc::new(filter))
-    }
-
     fn forbid(forbidden: i32, remark: String) -> Self {
         Self::Refuse { code: response::NO_PERMISSION, remark, forbidden: Some(forbidden) }
     }
@@ -89,7 +84,7 @@ impl FastLane {
         Verdict::Done
     }
 
-    fn admit(&self, request: &PullRequest, asker: Asker) -> Admission {
+    fn admit(&mut self, request: &PullRequest, asker: Asker) -> Admission {
         let PullRequest { group, topic, queue_id, .. } = request;
         let knowledge = &self.shared.knowledge;
         if !knowledge.broker_allows(READABLE) {
@@ -119,7 +114,7 @@ impl FastLane {
         self.filter_of(request)
     }
 
-    fn filter_of(&self, request: &PullRequest) -> Admission {
+    fn filter_of(&mut self, request: &PullRequest) -> Admission {
         if request.has_subscription() {
             return self.filter_in(request);
         }
@@ -133,22 +128,19 @@ impl FastLane {
     }
 
     /// The filter that a request brings along. What is wrong with an expression is Python's to say.
-    fn filter_in(&self, request: &PullRequest) -> Admission {
+    fn filter_in(&mut self, request: &PullRequest) -> Admission {
         let expression = request.subscription.as_deref().unwrap_or_default();
         let kind = request.expression_type.as_deref();
         if is_tag_type(kind) {
             let remark = "parse the consumer's subscription failed";
             let refusal = || Admission::refuse(response::SUBSCRIPTION_PARSE_FAILED, remark);
             return TagFilter::parse(expression)
-                .map_or_else(refusal, |filter| Admission::take(filter.into()));
+                .map_or_else(refusal, |filter| Admission::Take(Arc::new(filter.into())));
         }
-        if kind == Some(SQL92)
-            && self.options.has_property_filters
-            && let Ok(filter) = PropertyFilter::compile(expression)
-        {
-            return Admission::take(MessageFilter::Properties(Arc::new(filter)));
+        if kind != Some(SQL92) || !self.options.has_property_filters {
+            return Admission::Pass;
         }
-        Admission::Pass
+        self.brought_filters.get(expression).map_or(Admission::Pass, Admission::Take)
     }
 
     fn take_pull(
