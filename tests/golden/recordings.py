@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from escrowmq import Frame, decode_frames
-
 DATA = Path(__file__).parent / "data"
 
 # How the recorded broker was configured: 16 KiB segments, queue files of 2000 bytes, small index files.
@@ -37,14 +35,6 @@ def frames(name: str) -> Iterator[bytes]:
     """Every frame of a capture, in the order they were completed."""
     for row in rows(f"frames-{name}.jsonl.gz"):
         yield bytes.fromhex(row["frame"])
-
-
-def broker_frames(name: str) -> Iterator[tuple[int, str, Frame]]:
-    """Every frame between the broker and its clients: the connection, who sent it, and what it says."""
-    for row in rows(f"frames-{name}.jsonl.gz"):
-        if row["server"] == "broker":
-            (frame,), _ = decode_frames(bytes.fromhex(row["frame"]))
-            yield row["connection"], row["from"], frame
 
 
 def messages(name: str) -> list[dict[str, Any]]:

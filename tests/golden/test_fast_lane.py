@@ -5,12 +5,12 @@ bytes of the log, are compared by their broker alone.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.golden.recordings import NEVER_EXPIRE, OPTIONS, broker_frames
+from tests.golden.recordings import NEVER_EXPIRE, OPTIONS
+from tests.golden.whole_conversation import BROKER, Turn, held, recorded
 from tests.unit.server.peer import Peer
 
 from escrowmq import (
@@ -18,7 +18,6 @@ from escrowmq import (
     Frame,
     GroupEntry,
     PropertyFilter,
-    Record,
     Request,
     Store,
     SubscriptionEntry,
@@ -31,46 +30,28 @@ PULLS = {11, 361}
 OFFSETS = {14, 15, 30, 31}
 HEART_BEAT = 34
 PULL_NOT_FOUND = 19
-ONE_WAY = 2
 # All that is ever sent to these are plain sends, so their queues are whole here.
 PLAIN_TOPICS = {"orders", "batches", "ledger"}
 RECORDED_HOST = "127.0.0.1:20911"
 
 
-def requests_and_answers(name: str) -> Iterator[tuple[Frame, Frame | None]]:
-    """The requests of clients in the order in which they were sent, each with its answer."""
-    sent: dict[tuple[int, int], Frame] = {}
-    answers: dict[tuple[int, int], Frame] = {}
-    for connection, sender, frame in broker_frames(name):
-        if sender == "client" and not frame.flag & 1:
-            sent[connection, frame.opaque] = frame
-        elif sender == "server" and frame.flag & 1:
-            answers[connection, frame.opaque] = frame
-    for key, request in sent.items():
-        yield request, answers.get(key)
+def is_for_the_fast_lane(turn: Turn) -> bool:
+    return turn.server == BROKER and turn.request.code in SENDS | PULLS | OFFSETS and turn.topic in PLAIN_TOPICS
 
 
-def is_for_the_fast_lane(request: Frame) -> bool:
-    return request.code in SENDS | PULLS | OFFSETS and topic_of(request) in PLAIN_TOPICS
-
-
-def topic_of(request: Frame) -> str:
-    return request.ext_fields.get("topic") or request.ext_fields.get("b") or ""
-
-
-def tell(server: BrokerServer, conversation: list[tuple[Frame, Frame | None]]) -> None:
+def tell(server: BrokerServer, turns: list[Turn]) -> None:
     """What the recorded broker knew: topics of four queues, and the groups and subscriptions of all heartbeats."""
-    topics = {topic_of(request) for request, _ in conversation} - {""}
+    topics = {turn.topic for turn in turns} - {""}
     server.set_topics({name: TopicEntry(read_queue_count=4, write_queue_count=4, permission=6) for name in topics})
     subscriptions: dict[tuple[str, str], SubscriptionEntry] = {}
-    for request, _ in conversation:
-        if request.code == HEART_BEAT:
-            for group in json.loads(bytes(request.body))["consumerDataSet"]:
+    for turn in turns:
+        if turn.request.code == HEART_BEAT:
+            for group in json.loads(bytes(turn.request.body))["consumerDataSet"]:
                 for entry in group["subscriptionDataSet"]:
                     subscriptions[group["groupName"], entry["topic"]] = subscription(entry)
     server.set_subscriptions(subscriptions)
     groups = {group for group, _ in subscriptions}
-    groups |= {request.ext_fields["consumerGroup"] for request, _ in conversation if request.code in PULLS}
+    groups |= {turn.request.ext_fields["consumerGroup"] for turn in turns if turn.request.code in PULLS}
     server.set_groups({group: GroupEntry() for group in groups})
 
 
@@ -94,21 +75,7 @@ def told(answer: Frame) -> dict[str, Any]:
         "version": answer.version,
         "flag": answer.flag,
         "fields": fields,
-        "records": [recorded(record) for record in decode_records(answer.body)],
-    }
-
-
-def recorded(record: Record) -> dict[str, Any]:
-    """What a record holds, but for where and when it was stored, and the port it came from."""
-    return {
-        "topic": record.topic,
-        "queue": (record.queue_id, record.queue_offset),
-        "body": bytes(record.body),
-        "properties": record.properties,
-        "flags": (record.flag, record.sys_flag),
-        "born": (record.born_timestamp_ms, record.born_host.rpartition(":")[0]),
-        "store_host": record.store_host,
-        "reconsume_times": record.reconsume_times,
+        "records": [held(record) for record in decode_records(answer.body)],
     }
 
 
@@ -118,7 +85,7 @@ def was_passed(server: BrokerServer) -> bool:
 
 @pytest.mark.parametrize("name", ["json", "binary"])
 def test_the_fast_lane_answers_as_the_recorded_broker_did(name: str, tmp_path: Path) -> None:
-    conversation = list(requests_and_answers(name))
+    turns = recorded(f"frames-{name}.jsonl.gz").turns
     compared: dict[int, int] = {}
     by_properties = 0
     with (
@@ -126,11 +93,10 @@ def test_the_fast_lane_answers_as_the_recorded_broker_did(name: str, tmp_path: P
         BrokerServer.start(store, ["127.0.0.1:0"], broker_name="broker-a", cluster_name="DefaultCluster") as server,
         Peer(server.addresses[0]) as peer,
     ):
-        tell(server, conversation)
-        for request, answer in conversation:
-            if not is_for_the_fast_lane(request):
-                continue
-            if request.flag & ONE_WAY:
+        tell(server, turns)
+        for turn in filter(is_for_the_fast_lane, turns):
+            request, answer = turn.request, turn.answer
+            if turn.is_one_way:
                 peer.send(request)
                 continue
             # A pull that waited in vain, or was answered when its client had gone, would wait here too.
