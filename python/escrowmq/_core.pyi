@@ -626,8 +626,8 @@ class Clock:
     Store times, expiry and whatever waits for a time follow it; timeouts of sockets and of flushes are real ones.
     """
 
-    def __new__(cls) -> Self:
-        """A clock that tells the machine's time."""
+    def __new__(cls, *, stands: bool = False) -> Self:
+        """A clock that tells the machine's time; for tests, one that stands between their moves."""
 
     def wall_ms(self) -> int:
         """Milliseconds since 1970 UTC: for what is written down."""

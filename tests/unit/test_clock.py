@@ -36,6 +36,16 @@ def test_a_clock_tells_the_machines_time_until_it_is_moved_on() -> None:
     assert DAY_MS <= clock.monotonic_ms() - monotonic_ms < DAY_MS + MINUTE_MS
 
 
+def test_a_clock_that_stands_moves_only_when_it_is_moved(tmp_path: Path) -> None:
+    clock = Clock(stands=True)
+    with Store.open(tmp_path, clock=clock, **STORE) as store:
+        first_ms = appended_at_ms(store)
+        store.flush()
+        assert appended_at_ms(store) == first_ms == clock.wall_ms()
+        clock.advance(DAY_MS)
+        assert appended_at_ms(store) == first_ms + DAY_MS
+
+
 @pytest.mark.parametrize("by_ms", [-1, 1 << 32])
 def test_a_clock_does_not_go_back_or_too_far(by_ms: int) -> None:
     with pytest.raises(OverflowError):

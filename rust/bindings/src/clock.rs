@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 
 /// The machine's clock, and how far it was moved on.
 #[pyclass(frozen, module = "escrowmq._core")]
-#[derive(Default)]
 pub struct Clock {
     clock: Arc<SystemClock>,
 }
@@ -15,8 +14,9 @@ pub struct Clock {
 #[pymethods]
 impl Clock {
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (*, stands = false))]
+    fn new(stands: bool) -> Self {
+        Self { clock: Arc::new(if stands { SystemClock::standing() } else { SystemClock::default() }) }
     }
 
     fn wall_ms(&self) -> i64 {

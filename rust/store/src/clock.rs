@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chrono::{TimeZone, Timelike};
 use parking_lot::Mutex;
@@ -39,15 +39,22 @@ pub trait ClockListener: Send + Sync {
     fn clock_advanced(&self);
 }
 
-/// The machine's clock, and how far it was moved on. Only tests move it.
+/// The machine's clock, and how far it was moved on. Only tests move it, or have one that stands between their moves.
 #[derive(Debug)]
 pub struct SystemClock {
     began: Instant,
+    stands_at_ms: Option<i64>,
     advanced_ms: AtomicU64,
     listeners: Mutex<Vec<Weak<dyn ClockListener>>>,
 }
 
 impl SystemClock {
+    /// A clock that tells the time of its making until it is moved on.
+    #[must_use]
+    pub fn standing() -> Self {
+        Self { stands_at_ms: Some(machine_ms()), ..Self::default() }
+    }
+
     /// Moves it on, and tells who listens.
     pub fn advance(&self, by_ms: u32) {
         self.advanced_ms.fetch_add(u64::from(by_ms), Ordering::SeqCst);
@@ -68,18 +75,22 @@ impl SystemClock {
 
 impl Default for SystemClock {
     fn default() -> Self {
-        Self { began: Instant::now(), advanced_ms: AtomicU64::new(0), listeners: Mutex::default() }
+        Self {
+            began: Instant::now(),
+            stands_at_ms: None,
+            advanced_ms: AtomicU64::new(0),
+            listeners: Mutex::default(),
+        }
     }
 }
 
 impl Clock for SystemClock {
     fn now_ms(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX).saturating_add(self.advanced_ms())
+        self.stands_at_ms.unwrap_or_else(machine_ms).saturating_add(self.advanced_ms())
     }
 
     fn monotonic_ms(&self) -> i64 {
-        let since = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let since = if self.stands_at_ms.is_some() { 0 } else { whole_ms(self.began.elapsed()) };
         since.saturating_add(self.advanced_ms())
     }
 
@@ -91,6 +102,14 @@ impl Clock for SystemClock {
     fn listen(&self, listener: Weak<dyn ClockListener>) {
         self.listeners.lock().push(listener);
     }
+}
+
+fn machine_ms() -> i64 {
+    whole_ms(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+fn whole_ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -108,6 +127,18 @@ mod tests {
         fn clock_advanced(&self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    #[test]
+    fn a_clock_that_stands_tells_the_time_of_its_making_and_how_far_it_was_moved() {
+        let (clock, machine) = (SystemClock::standing(), SystemClock::default());
+        let (wall, monotonic) = (clock.now_ms(), clock.monotonic_ms());
+        let reading = machine.monotonic_ms();
+        while machine.monotonic_ms() < reading + 2 {}
+        assert_eq!((clock.now_ms(), clock.monotonic_ms()), (wall, monotonic));
+        clock.advance(DAY_MS);
+        let day = i64::from(DAY_MS);
+        assert_eq!((clock.now_ms(), clock.monotonic_ms()), (wall + day, monotonic + day));
     }
 
     #[test]
