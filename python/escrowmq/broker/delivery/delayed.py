@@ -9,7 +9,7 @@ done: for each level one time is known.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
@@ -148,8 +148,8 @@ class DelayedDelivery:
             )
             # Where none is left of what the queue names, all of it has expired meanwhile.
             last_offset = records[-1].queue_offset if records else due[-1].queue_offset
-            released = [(record.queue_offset, message) for record in records if (message := _released(record))]
-            level.next_offset, end_offset = self._append(released, last_offset + 1)
+            end_offset = self._append([(record, message) for record in records if (message := _released(record))])
+            level.next_offset = last_offset + 1
             level.progress.reach(level.next_offset, end_offset=end_offset)
             self._save_due_ms = min(self._save_due_ms, now_ms + self._save_interval_ms)
         self._look(level)
@@ -167,16 +167,21 @@ class DelayedDelivery:
         )
         return list(takewhile(is_due, entries))
 
-    def _append(self, released: Sequence[tuple[int, _core.Message]], next_offset: int) -> tuple[int, int]:
-        """Appends messages; up to which queue offset that went, and the log offset behind them."""
-        try:
-            receipts = list(self._log.append([message for _, message in released]))
-        except BadMessage as error:
-            if error.index == 0:
-                raise
-            # Those before it are not to wait for the one that is refused.
-            return self._append(released[: error.index], released[error.index][0])
-        return next_offset, receipts[-1].end_offset if receipts else 0
+    def _append(self, released: list[tuple[_core.Record, _core.Message]]) -> int:
+        """Appends messages but those that the store refuses for what they are; the log offset behind them."""
+        while released:
+            try:
+                return list(self._log.append([message for _, message in released]))[-1].end_offset
+            except BadMessage as error:
+                # Its level is not to wait for it. Where it waited it can be read, by its id, until it expires.
+                record, message = released.pop(error.index)
+                _log.error(
+                    "a delayed message can't be delivered",
+                    id=record.offset_message_id,
+                    topic=message.topic,
+                    reason=str(error),
+                )
+        return 0
 
     def _look(self, level: _Level) -> None:
         """Notes when the first message that waits is due."""
