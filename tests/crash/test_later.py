@@ -1,8 +1,8 @@
-"""SIGKILL while messages are delayed, retried and given up, and while offsets are committed.
+"""SIGKILL while messages are delayed, retried and given up, while timers run, and while offsets are committed.
 
 A broker is killed again and again at random moments, each life on what the one before left. In the end nothing that it
 acknowledged is lost, nothing came early, and no offset was ever ahead of what was consumed. What was delivered again
-is counted and printed. ESCROWMQ_KILLS=50 kills fifty times.
+is counted and printed. ESCROWMQ_KILLS=50 kills fifty times in each mode of flushing.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.broker_process import Client, ServerProcess
+from tests.compat.timed import delivered
 from tests.crash.workload import DEAD_LETTERS, LATER, LEVELS, RETRIES, Workload
 
 from escrowmq import Record, Store
@@ -23,7 +24,7 @@ from escrowmq.protocol import fastjson
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.request_codes import RequestCode
 
-KILLS = int(os.environ.get("ESCROWMQ_KILLS", "6"))
+KILLS = int(os.environ.get("ESCROWMQ_KILLS", "3"))
 DELAY_LEVELS = "1s 1s 2s"
 SETTINGS = (
     "--name=broker-a",
@@ -31,6 +32,7 @@ SETTINGS = (
     f"--set=broker.delay_levels={DELAY_LEVELS}",
     "--set=broker.delay_offsets_interval_ms=50",
     "--set=broker.offsets_interval_ms=20",
+    "--set=broker.timer_precision_ms=100",
 )
 LIFE_S = (0.1, 1.2)
 PATIENCE_S = 60
@@ -57,7 +59,7 @@ def finish(data: Path, workload: Workload, flush: str) -> None:
         with Client(server.broker) as client:
             assert workload.committed_in_vain(client) == {}
             deadline = time.monotonic() + PATIENCE_S
-            while waiting(client):
+            while waiting(client) or workload.timers_missing(client):
                 assert time.monotonic() < deadline, server.log
                 time.sleep(0.05)
         assert server.stop() == 0
@@ -82,8 +84,8 @@ def name(record: Record) -> str:
     return f"{record.unique_id} {record.reconsume_times}"
 
 
-def examine(data: Path, workload: Workload) -> int:
-    """Compares what is stored with what was acknowledged. Returns how many messages were delivered again."""
+def examine(data: Path, workload: Workload) -> tuple[int, int]:
+    """Compares what is stored with what was acknowledged. Returns how many messages and timers were delivered again."""
     delays = DelayLevels.parse(DELAY_LEVELS)
     due_ms: dict[str, int] = {}
     waited: Counter[str] = Counter()
@@ -93,18 +95,18 @@ def examine(data: Path, workload: Workload) -> int:
                 at_ms = record.store_timestamp_ms + delays.delay_ms(level)
                 due_ms[name(record)] = min(at_ms, due_ms.get(name(record), at_ms))
                 waited[name(record)] += 1
-        delivered = [record for topic in (LATER, RETRIES) for record in store.iterate(topic, 0)]
-        early = [name(record) for record in delivered if record.store_timestamp_ms < due_ms[name(record)]]
+        records = [record for topic in (LATER, RETRIES) for record in store.iterate(topic, 0)]
+        early = [name(record) for record in records if record.store_timestamp_ms < due_ms[name(record)]]
         assert early == []
-        arrived = Counter(name(record) for record in delivered)
+        arrived = Counter(name(record) for record in records)
         given_up = {name(record) for record in store.iterate(DEAD_LETTERS, 0)}
         assert {f"{key} 0" for key in workload.postponed} - arrived.keys() == set()
         assert workload.given_back - arrived.keys() - given_up == set()
     assert waited.keys() == arrived.keys(), "whatever waits is delivered"
-    return sum(arrived.values()) - sum(waited.values())
+    return arrived.total() - waited.total(), workload.timers.check(delivered(data))
 
 
-@pytest.mark.timeout(60 + 10 * KILLS)
+@pytest.mark.timeout(60 + 20 * KILLS)
 @pytest.mark.parametrize("flush", ["sync", "async"])
 def test_kills_lose_nothing_deliver_nothing_early_and_move_no_offset_ahead(
     tmp_path: Path, flush: str, capsys: pytest.CaptureFixture[str]
@@ -113,17 +115,19 @@ def test_kills_lose_nothing_deliver_nothing_early_and_move_no_offset_ahead(
     workload = Workload(random.Random(seed))
     data = tmp_path / "data"
     try:
-        for _ in range(KILLS // 2):
+        for _ in range(KILLS):
             live_and_die(data, workload, flush)
         finish(data, workload, flush)
-        again = examine(data, workload)
+        again, timers_again = examine(data, workload)
     except AssertionError as error:
         error.add_note(f"seed {seed}")
         raise
     assert workload.postponed
     assert workload.given_back
+    assert workload.timers.acknowledged
+    assert timers_again == 0
     with capsys.disabled():
         print(
-            f"\n{KILLS // 2} kills, {flush}: {len(workload.postponed)} delayed, {len(workload.given_back)} given back, "
-            f"{again} delivered again"
+            f"\n{KILLS} kills, {flush}: {len(workload.postponed)} delayed, {len(workload.given_back)} given back, "
+            f"{again} of them delivered again; {len(workload.timers.acknowledged)} timers, {timers_again} again"
         )

@@ -1,13 +1,15 @@
 """A producer and a consumer of one broker that is killed again and again, and what they were told.
 
-The consumer gives every third message back, and commits offsets only behind what it has consumed. Whatever was in
-flight when the broker was killed counts as unknown: it may be there or not.
+The producer sends messages for now, for a delay level and for a time of their own. The consumer gives every third one
+back, and commits offsets only behind what it has consumed. Whatever was in flight when the broker was killed counts as
+unknown: it may be there or not.
 """
 
 import random
 from dataclasses import dataclass, field
 
 from tests.compat.broker_process import Client
+from tests.compat.timed import QUEUES, TOPIC, Ledger
 
 from escrowmq import Frame, Record, decode_records
 from escrowmq.protocol.request_codes import RequestCode
@@ -17,6 +19,7 @@ GROUP = "workers"
 TASKS, LATER = "tasks", "later"
 RETRIES, DEAD_LETTERS = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 LEVELS = (1, 2, 3)
+TIMERS_MS = (1, 250, 700, 1_500)
 GIVEN_BACK_ONE_IN = 3
 
 
@@ -29,12 +32,13 @@ class Workload:
     # What the broker has acknowledged: delayed messages, and messages that were given back.
     postponed: set[str] = field(default_factory=set)
     given_back: set[str] = field(default_factory=set)
+    timers: Ledger = field(default_factory=Ledger)
     # By topic, the queue offset behind the last message that was consumed.
     consumed: dict[str, int] = field(default_factory=lambda: {TASKS: 0, RETRIES: 0})
 
     def work(self, client: Client) -> None:
         """Works until the broker is gone."""
-        acts = (self._send, self._postpone, self._postpone, self._consume)
+        acts = (self._send, self._postpone, self._postpone, self._set_timer, self._consume)
         while True:
             self.chance.choice(acts)(client)
 
@@ -43,6 +47,10 @@ class Workload:
 
     def _postpone(self, client: Client) -> None:
         self.postponed.add(self._ask_to_send(client, LATER, self.chance.choice(LEVELS)))
+
+    def _set_timer(self, client: Client) -> None:
+        self.next_number += 1
+        self.timers.send(client, f"timer-{self.next_number}", self.chance.choice(TIMERS_MS))
 
     def _ask_to_send(self, client: Client, topic: str, level: int) -> str:
         self.next_number += 1
@@ -102,13 +110,23 @@ class Workload:
                 ahead[topic] = int(answer.ext_fields["offset"]) - consumed
         return ahead
 
+    def timers_missing(self, client: Client) -> bool:
+        """Whether a timer that the broker has acknowledged did not come yet."""
+        arrived: set[str | None] = set()
+        for queue_id in range(QUEUES):
+            offset = 0
+            while records := pull(client, TOPIC, offset, queue_id):
+                arrived.update(record.unique_id for record in records)
+                offset = records[-1].queue_offset + 1
+        return not self.timers.acknowledged <= arrived
 
-def pull(client: Client, topic: str, offset: int) -> list[Record]:
-    """Messages of queue 0 from an offset on, up to 32."""
+
+def pull(client: Client, topic: str, offset: int, queue_id: int = 0) -> list[Record]:
+    """Messages of a queue from an offset on, up to 32."""
     fields = {
         "consumerGroup": GROUP,
         "topic": topic,
-        "queueId": "0",
+        "queueId": str(queue_id),
         "queueOffset": str(offset),
         "maxMsgNums": "32",
         "sysFlag": "4",
