@@ -184,6 +184,36 @@ def test_a_one_way_send_makes_its_topic_and_is_stored(server: ServerProcess) -> 
         await_value(lambda: pull(client, "billing", "orders"), [b"one way"])
 
 
+@pytest.mark.parametrize("one_way", [0, 2])
+def test_sends_that_follow_each_other_keep_their_order_while_their_topic_is_made(
+    server: ServerProcess, one_way: int
+) -> None:
+    fields = {
+        "a": "p",
+        "b": "fresh",
+        "c": "TBW102",
+        "d": "4",
+        "e": "0",
+        "f": "0",
+        "g": "1",
+        "h": "0",
+        "i": "",
+        "j": "0",
+    }
+    bodies = [b"%d" % number for number in range(500)]
+    with Client(server.broker) as client:
+        for number, body in enumerate(bodies):
+            client.send(Frame(310, opaque=number + 1_000, flag=one_way, ext_fields=fields, body=body))
+        if not one_way:
+            answers = client.receive(len(bodies))
+            assert [(answer.code, answer.ext_fields["queueOffset"]) for answer in answers] == [
+                (ResponseCode.SUCCESS, str(number)) for number in range(500)
+            ]
+        consumer = heartbeat("one").replace(b"orders", b"fresh")
+        assert client.ask(RequestCode.HEART_BEAT, body=consumer).code == ResponseCode.SUCCESS
+        await_value(lambda: pull_all(client, "billing", "fresh"), bodies)
+
+
 def test_a_name_as_long_as_a_frame_costs_only_its_sender(server: ServerProcess) -> None:
     """The remark would repeat it, and written as JSON would be longer than any header may be."""
     with Client(server.broker) as client, Client(server.broker) as other:

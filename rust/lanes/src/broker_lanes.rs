@@ -33,8 +33,10 @@ impl Handler for BrokerLanes {
 
     fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
         let frame = self.fast.shared().dropped_answers.apply(frame);
-        if self.fast.frame(outbox, peer, &frame) == Verdict::Passed {
-            self.python.frame(outbox, peer, frame);
+        match self.fast.frame(outbox, peer, &frame) {
+            Verdict::Done => {}
+            Verdict::Passed => self.python.frame(outbox, peer, frame),
+            Verdict::Awaited => self.python.frame_first(outbox, peer, frame),
         }
     }
 
@@ -80,6 +82,8 @@ impl FastLaneShared {
             return Err(LaneError::AnsweredBefore { connection, opaque: received.opaque });
         }
         self.mailbox.give_back(received.peer, received.frame.clone());
+        // After that: the epoll thread looks into the mailbox before it reads.
+        request.let_go();
         Ok(())
     }
 }

@@ -102,11 +102,28 @@ pub struct Request {
     received: Received,
     remote: Remote,
     is_settled: AtomicBool,
+    /// Whether its connection is not read until it is answered or given back.
+    holds_up: AtomicBool,
 }
 
 impl Request {
     pub(crate) fn new(received: Received, remote: Remote) -> Self {
-        Self { received, remote, is_settled: AtomicBool::new(false) }
+        Self { received, remote, is_settled: AtomicBool::new(false), holds_up: AtomicBool::new(false) }
+    }
+
+    /// The request, for which what its connection sent behind it waits.
+    pub(crate) fn holding_up(self) -> Self {
+        self.holds_up.store(true, Ordering::Release);
+        self
+    }
+
+    /// Has its connection read on, if that waits.
+    pub(crate) fn let_go(&self) {
+        if self.holds_up.swap(false, Ordering::AcqRel) {
+            let connection = self.received.peer.connection;
+            // A server that is closed reads nothing any more.
+            let _ = self.remote.submit([Command::Resume { connection }]);
+        }
     }
 
     /// The frame.
@@ -128,6 +145,7 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
+        self.let_go();
         if self.settle() {
             let (connection, size) = (self.received.peer.connection, self.received.size());
             // A server that is closed counts nothing any more.

@@ -131,6 +131,7 @@ impl LaneEnd {
             }
             return Err(error.into());
         }
+        now.iter().chain(&kept).for_each(|encoded| encoded.request.let_go());
         Ok(kept)
     }
 

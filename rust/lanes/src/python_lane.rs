@@ -36,6 +36,39 @@ impl PythonLane {
         self.queue.push(&mut self.queue.lock(), Event::Visible(end));
     }
 
+    /// Takes a frame, and no other of its connection until Python is done with it.
+    pub(crate) fn frame_first(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
+        self.take(outbox, peer, frame, true);
+    }
+
+    fn take(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame, holds_up: bool) {
+        let received = match Received::decode(peer, frame) {
+            Ok(received) => received,
+            Err(error) => {
+                tracing::info!(peer = %peer.address, %error, "closing a connection with a bad header");
+                return outbox.abort(peer.connection, CloseReason::BadFrame(error));
+            }
+        };
+        if received.is_response() {
+            self.one_way(outbox, peer.connection, Event::Response(received));
+        } else if received.is_one_way() {
+            let request = self.request(outbox, received, holds_up);
+            self.one_way(outbox, peer.connection, Event::Request(request));
+        } else {
+            self.two_way(outbox, received, holds_up);
+        }
+    }
+
+    fn request(&self, outbox: &mut Outbox, received: Received, holds_up: bool) -> Request {
+        let connection = received.peer.connection;
+        let request = Request::new(received, self.remote.clone());
+        if !holds_up {
+            return request;
+        }
+        outbox.pause(connection);
+        request.holding_up()
+    }
+
     fn one_way(&mut self, outbox: &mut Outbox, connection: ConnectionId, event: Event) {
         let mut line = self.queue.lock();
         self.queue.push(&mut line, event);
@@ -45,7 +78,7 @@ impl PythonLane {
         }
     }
 
-    fn two_way(&mut self, outbox: &mut Outbox, received: Received) {
+    fn two_way(&mut self, outbox: &mut Outbox, received: Received, holds_up: bool) {
         let mut line = self.queue.lock();
         if self.queue.is_full(&line, received.peer.connection) {
             line.refused += 1;
@@ -53,7 +86,7 @@ impl PythonLane {
             drop(line);
             refuse(outbox, &received, waiting);
         } else {
-            let request = Request::new(received, self.remote.clone());
+            let request = self.request(outbox, received, holds_up);
             self.queue.push(&mut line, Event::Request(request));
         }
     }
@@ -72,21 +105,7 @@ impl Handler for PythonLane {
     }
 
     fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
-        let received = match Received::decode(peer, frame) {
-            Ok(received) => received,
-            Err(error) => {
-                tracing::info!(peer = %peer.address, %error, "closing a connection with a bad header");
-                return outbox.abort(peer.connection, CloseReason::BadFrame(error));
-            }
-        };
-        if received.is_response() {
-            self.one_way(outbox, peer.connection, Event::Response(received));
-        } else if received.is_one_way() {
-            let request = Request::new(received, self.remote.clone());
-            self.one_way(outbox, peer.connection, Event::Request(request));
-        } else {
-            self.two_way(outbox, received);
-        }
+        self.take(outbox, peer, frame, false);
     }
 
     fn closed(&mut self, _outbox: &mut Outbox, peer: Peer, reason: CloseReason) {

@@ -306,6 +306,40 @@ fn what_is_given_back_after_a_change_is_served_and_other_requests_are_pythons() 
 }
 
 #[test]
+fn a_send_does_not_overtake_one_whose_topic_is_being_made() {
+    in_every_way(|broker, kind| {
+        let mut producer = broker.connect(kind);
+        let first = producer.send(310, &message_fields("fresh", ""), b"first");
+        let request = broker.next_request();
+        broker.tell(&["orders", "fresh"]);
+        let second = producer.send(310, &message_fields("fresh", ""), b"second");
+        // What another connection asks goes on meanwhile.
+        assert_eq!(broker.connect(kind).produce("orders", "", "other").header.code, 0);
+        broker.shared.give_back(&request).expect("given back");
+        for (opaque, offset) in [(first, "0"), (second, "1")] {
+            let answer = producer.receive();
+            assert_eq!((answer.header.opaque, answer.field("queueOffset")), (opaque, offset));
+        }
+    });
+}
+
+#[test]
+fn a_connection_is_read_on_when_the_request_that_held_it_up_is_answered_or_forgotten() {
+    in_every_way(|broker, kind| {
+        let mut producer = broker.connect(kind);
+        let fields = message_fields("forbidden", "");
+        producer.send(310, &fields, b"first");
+        producer.send(310, &fields, b"second");
+        let request = broker.next_request();
+        let refusal = escrowmq_lanes::Answer::remark(17, "there is no such topic".to_owned());
+        broker.end.answer([(&request, &refusal)]).expect("answered");
+        assert_eq!(producer.receive().header.code, 17);
+        drop(broker.next_request());
+        assert_eq!(producer.produce("orders", "", "third").field("queueOffset"), "0");
+    });
+}
+
+#[test]
 fn what_was_stored_before_the_start_comes_from_the_reader_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let broker = Broker::start(folder.path(), FlushMode::Sync);

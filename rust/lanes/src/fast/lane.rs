@@ -184,6 +184,8 @@ pub(crate) enum Verdict {
     Done,
     /// It is for Python, and nothing of it was done.
     Passed,
+    /// The same, and it may come back: what its connection sends next must not overtake it.
+    Awaited,
 }
 
 /// Sends, pulls and offsets, answered on the epoll thread.
@@ -345,7 +347,7 @@ impl FastLane {
         let asker = Asker::new(peer, frame, &header);
         // Python fetched a one-way request, which settled it.
         let asker = if asker.is_one_way { asker.settled() } else { asker };
-        if self.dispatch(replies, asker, &header, frame) == Verdict::Passed {
+        if self.dispatch(replies, asker, &header, frame) != Verdict::Done {
             let remark = "the request was tried twice, and what it needs was not there either time";
             asker.refuse(replies, response::SYSTEM_ERROR, remark);
         }

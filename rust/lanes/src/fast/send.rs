@@ -39,7 +39,9 @@ impl FastLane {
             }
         };
         let topics = self.shared.knowledge.topics();
-        let Some(topic) = topics.get_for_send(request.topic) else { return Verdict::Passed };
+        let Some(topic) = topics.get_for_send(request.topic) else {
+            return if topics.is_known(request.topic) { Verdict::Passed } else { Verdict::Awaited };
+        };
         if let Err((code, remark)) = self.check_send(&request, topic.entry, frame, asker) {
             return self.refuse_send(replies, asker, code, &remark);
         }

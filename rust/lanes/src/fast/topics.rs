@@ -63,6 +63,11 @@ impl Topics {
         self.entries.get(topic).filter(|known| known.takes_sends)
     }
 
+    /// Whether there is such a topic.
+    pub(super) fn is_known(&self, topic: &str) -> bool {
+        self.entries.contains_key(topic)
+    }
+
     /// Goes on counting what the table before has counted.
     pub(super) fn inherit(&mut self, before: &Self) {
         for (topic, known) in &mut self.entries {
