@@ -42,7 +42,8 @@ def main() -> None:
         broker = row["broker"]
         print(
             f"{name}: {row['messages_per_second']:,.0f} a second; the broker took {broker['cores']:.2f} cores, "
-            f"{broker['us_per_message']:.2f} µs a message: {json.dumps(broker['us_per_message_by_thread'])}"
+            f"{broker['us_per_message']:.2f} µs a message: {json.dumps(broker['us_per_message_by_thread'])}; "
+            f"the generator {row['generator']['cores']:.2f}, the rest of the machine {row['other_cores']:.2f}"
         )
         if has_bar:
             per_core = broker["messages_per_core_second"]

@@ -135,6 +135,13 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
 
 
+def machine_cpu_s() -> float:
+    """Processor time that everything on the machine has taken, the kernel's own included."""
+    ticks = [int(field) for field in Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]]
+    # The fourth and fifth are of processors that have nothing to do; from the ninth on it is counted before as well.
+    return (sum(ticks[:8]) - ticks[3] - ticks[4]) / TICKS_A_SECOND
+
+
 def status_number(pid: int, key: str) -> int:
     """A number of `/proc/PID/status`: VmRSS in KiB, Threads."""
     text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")

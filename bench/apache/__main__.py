@@ -82,7 +82,7 @@ def alternate(bench: Bench, what: str, once: Callable[[str, int], Work]) -> dict
             found[which].append(work)
             print(
                 f"{what}, {which}: {work.rate:,.0f} a second; the broker took {work.broker_us:.1f} µs a message and "
-                f"{work.broker_cores:.2f} cores, the client {work.client_cores:.2f}",
+                f"{work.broker_cores:.2f} cores, the client {work.client_cores:.2f}, all else {work.other_cores:.2f}",
                 flush=True,
             )
     return found

@@ -7,13 +7,12 @@ seconds is the same for both brokers, and neither's.
 import os
 import re
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from bench.apache.java import Java
-from bench.processes import BenchError, Served, cpu_s, load, status_number
+from bench.processes import BenchError, Served, cpu_s, load, machine_cpu_s, status_number
 
 BENCHMARK_TOPIC: Final = ("--topic=BenchmarkTest", "--queues=1024")
 WARM_UP_S: Final = 6
@@ -28,16 +27,34 @@ TOLD_EVERY_S: Final = 10
 TOLD_S: Final = 9
 TELLS: Final = 2
 TELL_DEADLINE_S: Final = 40
+POLL_INTERVAL_S: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time, and the processor time that the broker, the program and everything together have taken by then."""
+
+    at_s: float
+    broker_cpu_s: float
+    client_cpu_s: float
+    machine_cpu_s: float
+
+    @classmethod
+    def now(cls, broker: Served, client_pid: int) -> Self:
+        return cls(time.monotonic(), cpu_s(broker.pid), cpu_s(client_pid), machine_cpu_s())
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a broker did, and what it and the program took for it."""
+    """What a broker did between two moments."""
 
     messages: float
-    seconds: float
-    broker_cpu_s: float
-    client_cpu_s: float
+    begin: Moment
+    end: Moment
+
+    @property
+    def seconds(self) -> float:
+        return self.end.at_s - self.begin.at_s
 
     @property
     def rate(self) -> float:
@@ -47,15 +64,21 @@ class Work:
     @property
     def broker_us(self) -> float:
         """Microseconds of the broker's processor time per message."""
-        return self.broker_cpu_s * 1e6 / self.messages
+        return (self.end.broker_cpu_s - self.begin.broker_cpu_s) * 1e6 / self.messages
 
     @property
     def broker_cores(self) -> float:
-        return self.broker_cpu_s / self.seconds
+        return (self.end.broker_cpu_s - self.begin.broker_cpu_s) / self.seconds
 
     @property
     def client_cores(self) -> float:
-        return self.client_cpu_s / self.seconds
+        return (self.end.client_cpu_s - self.begin.client_cpu_s) / self.seconds
+
+    @property
+    def other_cores(self) -> float:
+        """What neither of them took: the kernel's threads, and whoever else was at work."""
+        all_cores = (self.end.machine_cpu_s - self.begin.machine_cpu_s) / self.seconds
+        return all_cores - self.broker_cores - self.client_cores
 
 
 @dataclass(frozen=True)
@@ -72,56 +95,44 @@ def produce(java: Java, broker: Served, name_server: str, main: str, *options: s
     """What one of the producing programs achieves."""
     with java.benchmark(main, "-n", name_server, *options) as (client, path):
         time.sleep(WARM_UP_S)
-        before = _moment(broker, client.pid)
+        before, begin = _stored(broker), Moment.now(broker, client.pid)
         time.sleep(MEASURED_S)
-        after = _moment(broker, client.pid)
-        if client.poll() is not None or after[1] == before[1]:
+        messages, end = _stored(broker) - before, Moment.now(broker, client.pid)
+        if client.poll() is not None or messages == 0:
             raise BenchError(f"{main} sent nothing: {path.read_text(errors='replace')[-2000:]}")
-    seconds, messages, broker_cpu, client_cpu = (end - begin for begin, end in zip(before, after, strict=True))
-    return Work(messages, seconds, broker_cpu, client_cpu)
+    return Work(messages, begin, end)
 
 
-def _moment(broker: Served, client_pid: int) -> tuple[float, float, float, float]:
-    """Time, messages, the broker's processor time and the program's."""
-    messages = load("count", broker, *BENCHMARK_TOPIC)["messages"]
-    return time.monotonic(), messages, cpu_s(broker.pid), cpu_s(client_pid)
+def _stored(broker: Served) -> float:
+    """How many messages the benchmark's topic has."""
+    return float(load("count", broker, *BENCHMARK_TOPIC)["messages"])
 
 
 def fill_backlog(broker: Served) -> None:
     """Stores the messages that consumers read, unless they are there."""
     topic = (f"--topic={CONSUMED_TOPIC}", "--queues=8")
     load("send", broker, *topic, "--count=8")
-    stored = load("count", broker, *topic)["messages"]
-    if stored < BACKLOG:
-        load(
-            "send",
-            broker,
-            *topic,
-            f"--count={BACKLOG - stored}",
-            "--batch=32",
-            "--connections=2",
-            "--burst=2",
-            "--window=8",
-        )
+    missing = BACKLOG - load("count", broker, *topic)["messages"]
+    if missing > 0:
+        load("send", broker, *topic, f"--count={missing}", "--batch=32", "--connections=2", "--burst=2", "--window=8")
 
 
 def consume(java: Java, broker: Served, name_server: str, group: str) -> Work:
     """What the consuming program achieves on a backlog."""
     arguments = ("-n", name_server, "-t", CONSUMED_TOPIC, "-p", "false", "-g", group)
-    samples: deque[tuple[float, float, float]] = deque()
+    moments: list[Moment] = []
     with java.benchmark("Consumer", *arguments) as (client, path):
         deadline = time.monotonic() + TELL_DEADLINE_S
         while len(told := _told(path)) < TELLS:
-            samples.append((time.monotonic(), cpu_s(broker.pid), cpu_s(client.pid)))
-            if client.poll() is not None or samples[-1][0] > deadline:
+            moments.append(Moment.now(broker, client.pid))
+            if client.poll() is not None or moments[-1].at_s > deadline:
                 raise BenchError(f"Consumer told nothing: {path.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
+            time.sleep(POLL_INTERVAL_S)
     if sum(told) * TOLD_EVERY_S > BACKLOG * 0.95:
         raise BenchError(f"the backlog of {BACKLOG:,} messages is too small for {max(told):,} a second")
-    end = samples[-1]
-    begin = next(sample for sample in samples if sample[0] >= end[0] - TOLD_S)
-    seconds = end[0] - begin[0]
-    return Work(told[-1] * seconds, seconds, end[1] - begin[1], end[2] - begin[2])
+    end = moments[-1]
+    begin = next(moment for moment in moments if moment.at_s >= end.at_s - TOLD_S)
+    return Work(told[-1] * (end.at_s - begin.at_s), begin, end)
 
 
 def _told(path: Path) -> list[int]:

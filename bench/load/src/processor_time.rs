@@ -33,10 +33,36 @@ impl ProcessorTime {
         Ok(Self { process, threads })
     }
 
+    /// What all processes took so far, in this one's own words: kernel threads and interrupts included.
+    pub fn of_machine() -> Result<Duration, Failure> {
+        let stat = fs::read_to_string("/proc/stat")?;
+        let ticks: Vec<u32> = stat
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(1)
+            .map(str::parse)
+            .collect::<Result<_, _>>()?;
+        // The fourth and fifth are of processors that have nothing to do; the last two are counted before as well.
+        Ok(TICK
+            * ticks
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| ![3, 4, 8, 9].contains(place))
+                .map(|(_, ticks)| ticks)
+                .sum())
+    }
+
+    /// What was taken since `before`.
+    pub fn since(&self, before: &Self) -> Duration {
+        self.process.saturating_sub(before.process)
+    }
+
     /// What was taken since `before`, for so many messages in so long a time.
     #[allow(clippy::cast_precision_loss, reason = "for people")]
     pub fn report(&self, before: &Self, messages: u64, time: Duration) -> Value {
-        let taken = self.process.saturating_sub(before.process);
+        let taken = self.since(before);
         let us_each = |taken: Duration| (taken.as_secs_f64() * 1e9 / messages.max(1) as f64).round() / 1e3;
         let threads: BTreeMap<&str, f64> = self
             .threads

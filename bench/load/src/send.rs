@@ -43,6 +43,7 @@ struct Sample {
     messages: u64,
     broker: ProcessorTime,
     own: ProcessorTime,
+    machine: Duration,
 }
 
 pub fn run(options: &mut Options) -> Result<Value, Failure> {
@@ -152,6 +153,7 @@ fn sample(plan: &Plan, progress: &Progress) -> Result<Sample, Failure> {
         messages: progress.answered.load(Ordering::Relaxed) * u64::from(plan.batch),
         broker: ProcessorTime::of(plan.target.broker_pid)?,
         own: ProcessorTime::of(Some(std::process::id()))?,
+        machine: ProcessorTime::of_machine()?,
     })
 }
 
@@ -173,6 +175,9 @@ fn report(plan: &Plan, first: &Sample, last: &Sample) -> Value {
     });
     if plan.target.broker_pid.is_some() {
         report["broker"] = last.broker.report(&first.broker, messages, time);
+        let ours = last.broker.since(&first.broker) + last.own.since(&first.own);
+        let others = last.machine.saturating_sub(first.machine).saturating_sub(ours);
+        report["other_cores"] = json!(others.as_secs_f64() / time.as_secs_f64());
     }
     report
 }

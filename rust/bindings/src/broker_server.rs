@@ -31,7 +31,7 @@ pub struct BrokerServer {
 
 impl OpenStore for Owned<RustStore> {
     fn core(&self) -> &StoreCore {
-        self.get().expect("the threads that ask are in the process that opened the store")
+        self.get_on_own_thread().expect("it is taken away only when nobody holds it any more")
     }
 }
 

@@ -20,6 +20,12 @@ impl<T> Owned<T> {
         self.value.as_ref().filter(|_| self.is_mine())
     }
 
+    /// The value, for a thread that was started with it, which is in the process that made it and in no other. It asks the
+    /// system nothing, since such threads ask for every message.
+    pub fn get_on_own_thread(&self) -> Option<&T> {
+        self.value.as_ref()
+    }
+
     fn is_mine(&self) -> bool {
         process::id() == self.process_id
     }

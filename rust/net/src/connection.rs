@@ -152,6 +152,15 @@ impl Connection {
         was_paused_for && self.pauses == 0
     }
 
+    /// Whether its deadline may have moved to an earlier time since it was last scheduled. Traffic alone moves it away.
+    pub fn may_be_due_earlier(&self) -> bool {
+        self.scheduled.is_none()
+            || self.frame_since.is_some()
+            || self.over_since.is_some()
+            || self.is_paused()
+            || self.state != State::Open
+    }
+
     /// The next time at which it has to be given up, if nothing happens before, and why.
     pub fn deadline(&self, options: &Options, now: Instant) -> (Instant, CloseReason) {
         match &self.state {

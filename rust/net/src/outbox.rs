@@ -84,8 +84,8 @@ impl Outbox {
         settled_size: usize,
     ) -> bool {
         let queued_size_max = self.options.in_flight_max_bytes.saturating_mul(2);
-        let Some(found) = self.live(connection) else { return false };
-        if matches!(found.state, State::Lingering(_)) {
+        let Some(found) = self.connections.get_mut(&connection) else { return false };
+        if matches!(found.state, State::Gone | State::Lingering(_)) {
             return false;
         }
         if found.queue.size() > queued_size_max {
@@ -98,7 +98,10 @@ impl Outbox {
             found.queue.push(chunk);
         }
         self.counters.frames_sent.add(1);
-        self.mark_dirty(connection);
+        if !found.is_dirty {
+            found.is_dirty = true;
+            self.dirty.push(connection);
+        }
         self.account(connection);
         true
     }
@@ -261,13 +264,20 @@ impl Outbox {
         }
         if in_flight_size > size_max {
             found.pause(Pause::InFlight);
-        } else if in_flight_size <= size_max / 2 && found.is_paused_for(Pause::InFlight) {
-            self.unpause(connection, Pause::InFlight);
         }
-        if charged_size < self.options.share_of_total() / 2 {
-            self.unpause(connection, Pause::Total);
+        if found.may_be_due_earlier() {
+            let deadline = found.deadline(&self.options, now).0;
+            self.deadlines.schedule(connection, &mut found.scheduled, deadline);
         }
-        self.schedule(connection);
+        // Of those that follow, most connections need nothing most of the time.
+        if found.is_paused() {
+            if in_flight_size <= size_max / 2 {
+                self.unpause(connection, Pause::InFlight);
+            }
+            if charged_size < self.options.share_of_total() / 2 {
+                self.unpause(connection, Pause::Total);
+            }
+        }
     }
 
     /// How much a connection may read now; if nothing, it waits for the total to shrink. Over the limit, one that holds

@@ -16,6 +16,10 @@ use rustix::io::Errno;
 /// Room for one read.
 const READ_SIZE: usize = 64 * 1024;
 
+/// The beginning of a frame that is moved to where the next read goes, so that one read brings its rest and what follows.
+/// A larger one grows where it is: copied for every few bytes that arrive, it would cost us more than its sender.
+const MOVED_SIZE_MAX: usize = 4096;
+
 /// Room for one read when memory is short.
 const LITTLE: usize = 16 * 1024;
 
@@ -61,20 +65,23 @@ impl ReceiveBuffer {
     /// Reads once. To be called when [`Self::next_frame`] has no more.
     pub fn fill(&mut self, socket: impl AsFd, shared: &mut Vec<u8>) -> io::Result<Filled> {
         debug_assert!(self.frames.is_empty());
-        let is_shared = self.partial.is_empty();
-        let buffer = if is_shared { &mut *shared } else { &mut self.partial };
-        if is_shared {
-            buffer.clear();
-            buffer.reserve_exact(READ_SIZE);
+        let is_shared = self.partial.is_empty()
+            || self.partial.len() <= MOVED_SIZE_MAX && self.partial.len() + self.missing_size <= READ_SIZE;
+        let buffer = if is_shared {
+            shared.clear();
+            shared.reserve_exact(READ_SIZE);
+            shared.extend_from_slice(&self.partial);
+            &mut *shared
         } else {
             // At most as much again as has arrived: an announced size alone allocates nothing.
-            let growth = self.missing_size.min(buffer.len().max(READ_SIZE));
-            buffer.reserve_exact(growth);
-        }
+            let growth = self.missing_size.min(self.partial.len().max(READ_SIZE));
+            self.partial.reserve_exact(growth);
+            &mut self.partial
+        };
         let room = buffer.capacity() - buffer.len();
         let read = filled(rustix::io::read(socket, spare_capacity(buffer)), room)?;
-        if let (Filled::Some(size) | Filled::Last(size), true) = (&read, is_shared) {
-            if *size >= READ_SIZE / 2 {
+        if is_shared && matches!(read, Filled::Some(_) | Filled::Last(_)) {
+            if shared.len() >= READ_SIZE / 2 {
                 self.partial = mem::take(shared);
             } else {
                 self.partial = shared.as_slice().to_vec();

@@ -139,6 +139,12 @@ impl<'a> ExtFields<'a> {
         self.0.iter().rev().find(|field| field.0 == name).map(|field| &*field.1)
     }
 
+    /// No fields, and room for so many.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     /// Adds a field at the end.
     pub fn push(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
         self.0.push((name.into(), value.into()));

@@ -27,8 +27,10 @@ pub struct OffsetMessageId {
 
 impl fmt::Display for OffsetMessageId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_address(self.store_host.ip(), formatter)?;
-        write!(formatter, "{:08X}{:016X}", self.store_host.port(), self.log_offset)
+        let mut text = HexText::of_address(self.store_host.ip());
+        text.push(&u32::from(self.store_host.port()).to_be_bytes());
+        text.push(&self.log_offset.to_be_bytes());
+        formatter.write_str(text.as_str())
     }
 }
 
@@ -84,9 +86,12 @@ fn day_of_month(days: i64) -> u8 {
 
 impl fmt::Display for UniqueMessageId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_address(self.address, formatter)?;
-        let Self { process_id, producer_hash, month_ms, counter, .. } = self;
-        write!(formatter, "{process_id:04X}{producer_hash:08X}{month_ms:08X}{counter:04X}")
+        let mut text = HexText::of_address(self.address);
+        text.push(&self.process_id.to_be_bytes());
+        text.push(&self.producer_hash.to_be_bytes());
+        text.push(&self.month_ms.to_be_bytes());
+        text.push(&self.counter.to_be_bytes());
+        formatter.write_str(text.as_str())
     }
 }
 
@@ -106,10 +111,33 @@ impl FromStr for UniqueMessageId {
     }
 }
 
-fn write_address(address: IpAddr, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match address {
-        IpAddr::V4(address) => write!(formatter, "{:08X}", u32::from(address)),
-        IpAddr::V6(address) => write!(formatter, "{:032X}", u128::from(address)),
+/// An id as it is written. Every answer to a send holds one, and the standard formatter goes digit by digit.
+struct HexText {
+    digits: [u8; 2 * BYTES_MAX],
+    size: usize,
+}
+
+impl HexText {
+    fn of_address(address: IpAddr) -> Self {
+        let mut text = Self { digits: [0; 2 * BYTES_MAX], size: 0 };
+        match address {
+            IpAddr::V4(address) => text.push(&address.octets()),
+            IpAddr::V6(address) => text.push(&address.octets()),
+        }
+        text
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        for byte in bytes {
+            self.digits[self.size] = DIGITS[usize::from(byte >> 4)];
+            self.digits[self.size + 1] = DIGITS[usize::from(byte & 0xF)];
+            self.size += 2;
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.digits[..self.size]).unwrap_or_default()
     }
 }
 

@@ -76,6 +76,18 @@ impl<'a> Properties<'a> {
         value
     }
 
+    /// The values of several names, as bytes, in one pass.
+    #[must_use]
+    pub fn get_many<const COUNT: usize>(self, names: [&str; COUNT]) -> [Option<&'a [u8]>; COUNT] {
+        let mut values = [None; COUNT];
+        for (name, value) in self.iter_bytes() {
+            if let Some(place) = names.iter().position(|wanted| wanted.as_bytes() == name) {
+                values[place] = Some(value);
+            }
+        }
+        values
+    }
+
     /// The value of a name. `None` also where the value is not UTF-8; [`Self::get_bytes`] tells the two apart.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {
@@ -203,6 +215,7 @@ mod tests {
             for name in ["a", "b", "ab", "\u{3}"] {
                 let last = properties.iter_bytes().filter(|pair| pair.0 == name.as_bytes()).last().map(|pair| pair.1);
                 prop_assert_eq!(properties.get_bytes(name), last);
+                prop_assert_eq!(properties.get_many(["other", name]), [None, last]);
             }
         }
     }

@@ -19,6 +19,9 @@ use super::sent_properties::SentProperties;
 use super::topics::{TopicEntry, WRITABLE};
 use super::traffic::{Traffic, TrafficCounter};
 
+/// Fields of an answer to a send: two of the broker, three of where the message is, one of the producer.
+const SEND_FIELDS_MAX: usize = 6;
+
 impl FastLane {
     /// Stores a message or a batch, or leaves it to Python untouched.
     pub(super) fn send(
@@ -79,13 +82,10 @@ impl FastLane {
             &mut properties,
         );
         let message = new_message(request, asker, queue_id, request.flag, body, &properties);
-        let appended = self.store.core().append(&[message]);
+        let appended = self.store.core().append_one(&message);
         self.properties_scratch = properties;
-        let receipt = match appended.map(|receipts| receipts.first().copied()) {
-            Ok(Some(receipt)) => receipt,
-            Ok(None) => {
-                return self.refuse_send(replies, asker, response::SYSTEM_ERROR, "nothing was appended");
-            }
+        let receipt = match appended {
+            Ok(receipt) => receipt,
             Err(error) => return self.refuse_append(replies, asker, &error),
         };
         traffic.add(Traffic::of_receipts(&[receipt]));
@@ -231,7 +231,7 @@ impl FastLane {
 
     /// The fields that every answer to a send has, whatever it says.
     fn send_fields(&self) -> ExtFields<'_> {
-        let mut fields = ExtFields::default();
+        let mut fields = ExtFields::with_capacity(SEND_FIELDS_MAX);
         fields.push("MSG_REGION", self.identity.region_id.as_str());
         fields.push("TRACE_ON", self.identity.trace_on());
         fields

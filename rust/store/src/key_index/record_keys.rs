@@ -19,13 +19,17 @@ pub(super) fn visit_keys<E>(
     if record.sys_flag().transaction() == TransactionKind::Rollback {
         return Ok(());
     }
-    let properties = record.properties();
-    let text = |name| properties.get_bytes(name).map_or(Cow::Borrowed(""), String::from_utf8_lossy);
-    let unique = text(UNIQ_KEY);
-    if !unique.is_empty() {
-        visit(&unique)?;
+    let [unique, keys, tag] = record.properties().get_many([UNIQ_KEY, KEYS, TAGS]);
+    if let Some(unique) = unique {
+        visit(&text(unique))?;
     }
-    text(KEYS).split(KEY_SEPARATOR).filter(|word| !word.is_empty()).try_for_each(&mut visit)?;
-    let tag = text(TAGS);
-    if tag.is_empty() { Ok(()) } else { visit(&format!("{TAG_PREFIX}{tag}")) }
+    if let Some(keys) = keys {
+        text(keys).split(KEY_SEPARATOR).filter(|word| !word.is_empty()).try_for_each(&mut visit)?;
+    }
+    tag.map_or(Ok(()), |tag| visit(&format!("{TAG_PREFIX}{}", text(tag))))
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    // `from_utf8_lossy` alone would do, but is slower for the texts of every day.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
