@@ -268,7 +268,7 @@ impl Shared {
 
     fn run_segment_helper(&self) {
         let core = &self.core;
-        let mut window = HotWindow::default();
+        let mut window = HotWindow::new(matches!(core.options.flush, FlushMode::Async { .. }));
         loop {
             if let Err(error) = core.prepare_segment_once() {
                 tracing::error!(%error, "the next segment can't be made");

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use escrowmq_wire::{BLANK_SIZE_MIN, RECORD_CRC_SIZE, Record, encode_blank_into, strip_record_crc};
+use parking_lot::MutexGuard;
 
 use super::{AppendRules, CommitLog, LogPoint, QueueOffsets};
 use crate::error::{BadMessage, Result, StoreError};
@@ -21,6 +22,8 @@ pub(super) struct Appender {
     last_timestamp_ms: i64,
     last_record: Option<LogOffset>,
     is_closed: bool,
+    /// From here on zeros are being written; an append must not get there before they are.
+    pub zeroed_from: Option<u64>,
     counts: AppendCounts,
 }
 
@@ -46,6 +49,7 @@ impl Appender {
             last_timestamp_ms: end.timestamp_ms,
             last_record: end.record,
             is_closed: false,
+            zeroed_from: None,
             counts: AppendCounts::default(),
         }
     }
@@ -97,13 +101,8 @@ impl CommitLog {
         if messages.is_empty() {
             return Ok(());
         }
-        let mut appender = self.appender.lock();
-        // Checked under the lock: after a failed flush no later append may be acknowledged.
-        self.poison.check()?;
-        if appender.is_closed {
-            return Err(StoreError::Closed);
-        }
-        let mut fresh = self.reserve(&appender, messages)?.into_iter();
+        let (mut appender, fresh) = self.lock_with_room(messages)?;
+        let mut fresh = fresh.into_iter();
         let timestamp_ms = now_ms.max(appender.last_timestamp_ms);
         appender.last_timestamp_ms = timestamp_ms;
         for message in messages {
@@ -153,8 +152,29 @@ impl CommitLog {
         self.appender.lock().counts
     }
 
-    /// Checks every message, then gets the segments that the batch will roll into: a bad message costs no segment.
-    fn reserve(&self, appender: &Appender, messages: &[NewMessage<'_>]) -> Result<Vec<Arc<Segment>>> {
+    /// The lock, held when all messages can be written, and the segments that they will roll into.
+    fn lock_with_room(
+        &self,
+        messages: &[NewMessage<'_>],
+    ) -> Result<(MutexGuard<'_, Appender>, Vec<Arc<Segment>>)> {
+        let mut appender = self.appender.lock();
+        loop {
+            // Checked under the lock: after a failed flush no later append may be acknowledged.
+            self.poison.check()?;
+            if appender.is_closed {
+                return Err(StoreError::Closed);
+            }
+            let (fresh, end) = self.reserve(&appender, messages)?;
+            if appender.zeroed_from.is_none_or(|from| end <= from) {
+                return Ok((appender, fresh));
+            }
+            self.zeroed.wait(&mut appender);
+        }
+    }
+
+    /// Checks every message, then gets the segments that the batch will roll into: a bad message costs no segment. Where
+    /// the batch will end is returned with them.
+    fn reserve(&self, appender: &Appender, messages: &[NewMessage<'_>]) -> Result<(Vec<Arc<Segment>>, u64)> {
         let mut rolls = 0;
         let mut position = appender.current.is_some().then_some(appender.position);
         let mut topic_before = None;
@@ -178,7 +198,8 @@ impl CommitLog {
             next.ensure_allocated(next.size(), next.size())?;
             fresh.push(next);
         }
-        Ok(fresh)
+        let last_start = fresh.last().or(appender.current.as_ref()).map_or(0, |segment| segment.start());
+        Ok((fresh, last_start + position.unwrap_or(0) as u64))
     }
 
     /// The size of a message's record, or why there can't be one. A batch often has one topic, which is checked once.

@@ -1,24 +1,35 @@
 //! Which part of the log is resident: a window ahead of the end, so that appends do not fault, and one behind it,
 //! where readers are. A populated segment would be a gigabyte of resident memory.
 
-use super::CommitLog;
+use super::{CommitLog, within};
 
 /// How much is made resident ahead of the end.
 const AHEAD_BYTES: u64 = 32 << 20;
 /// How much stays resident behind the end.
 const BEHIND_BYTES: u64 = 32 << 20;
 /// How much is populated in one step, which holds up page faults of the same process.
-const STEP_BYTES: u64 = 4 << 20;
+const STEP_BYTES: u64 = 256 << 10;
+/// How much is appended until it is looked whether the next segment is there.
+const LOOK_AGAIN_BYTES: u64 = 4 << 20;
+/// How near to the end zeros are written, at most: by the time that an append gets there they are long written.
+const ZEROS_DISTANCE: u64 = 8 << 20;
 
 /// How far the window has got.
 #[derive(Debug, Default)]
 pub(crate) struct HotWindow {
+    has_zeros: bool,
     populated_to: u64,
     released_to: u64,
     next_at: u64,
 }
 
 impl HotWindow {
+    /// A window that has got nowhere. Whether it writes zeros ahead depends on how often the log is flushed: a flush writes
+    /// whole pieces of memory, so that small flushes are better off with small ones.
+    pub fn new(has_zeros: bool) -> Self {
+        Self { has_zeros, ..Self::default() }
+    }
+
     /// The log offset at which the window should move on.
     pub fn next_at(&self) -> u64 {
         self.next_at
@@ -28,15 +39,19 @@ impl HotWindow {
     pub fn advance(&mut self, log: &CommitLog) {
         let end = log.written.get();
         let mut at = self.populated_to.max(end);
-        while at < end + AHEAD_BYTES {
+        let ahead = (end + AHEAD_BYTES).next_multiple_of(STEP_BYTES);
+        while at < ahead {
             let Some(segment) = log.chain.segment_for(at) else { break };
-            let upto = (at + STEP_BYTES).min(end + AHEAD_BYTES).min(segment.end());
-            segment.populate(range(segment.start(), at, upto));
+            let upto = (at + 1).next_multiple_of(STEP_BYTES).min(segment.end());
+            if self.has_zeros {
+                log.zero_ahead(&segment, &(at..upto), ZEROS_DISTANCE);
+            }
+            segment.populate(within(&segment, &(at..upto)));
             at = upto;
         }
         self.populated_to = at;
         // The chain may end within the window: look again soon, when it may have grown.
-        self.next_at = end + if at >= end + AHEAD_BYTES { AHEAD_BYTES / 2 } else { STEP_BYTES };
+        self.next_at = end + if at >= ahead { AHEAD_BYTES / 2 } else { LOOK_AGAIN_BYTES };
         let behind = log.durable.get().min(end.saturating_sub(BEHIND_BYTES));
         while self.released_to < behind {
             let Some(segment) = log.chain.segment_for(self.released_to) else {
@@ -44,13 +59,8 @@ impl HotWindow {
                 break;
             };
             let upto = behind.min(segment.end());
-            segment.release(range(segment.start(), self.released_to, upto));
+            segment.release(within(&segment, &(self.released_to..upto)));
             self.released_to = upto;
         }
     }
-}
-
-fn range(start: u64, from: u64, to: u64) -> std::ops::Range<usize> {
-    let within = |offset: u64| usize::try_from(offset - start).unwrap_or(usize::MAX);
-    within(from)..within(to)
 }

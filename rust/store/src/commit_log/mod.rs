@@ -6,16 +6,18 @@ mod flush;
 mod hot_window;
 mod queue_offsets;
 mod read;
+mod zero_ahead;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use escrowmq_wire::{LogItem, RecordView};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::mapped::{SegmentChain, Watermark};
+use crate::mapped::{Segment, SegmentChain, Watermark};
 use crate::offset::LogOffset;
 use crate::poison::Poison;
 use append::Appender;
@@ -67,6 +69,8 @@ pub(crate) struct CommitLog {
     chain: SegmentChain,
     rules: AppendRules,
     appender: Mutex<Appender>,
+    /// Told when zeros that were written ahead of the end are there.
+    zeroed: Condvar,
     /// Held while a segment is added, by an append that needs one or by the helper that prepares one.
     growth: Mutex<()>,
     /// Held while a flush runs: the point up to which the last one went.
@@ -92,6 +96,7 @@ impl CommitLog {
             chain,
             rules,
             appender: Mutex::new(appender),
+            zeroed: Condvar::new(),
             growth: Mutex::new(()),
             flushed: Mutex::new(end),
             written: Watermark::new(end.offset.0),
@@ -158,4 +163,10 @@ impl CommitLog {
         self.chain.push_new(&*self.disk, 0)?;
         Ok(true)
     }
+}
+
+/// A range of log offsets as one of the segment's own.
+fn within(segment: &Segment, range: &Range<u64>) -> Range<usize> {
+    let within = |offset: u64| usize::try_from(offset - segment.start()).unwrap_or(usize::MAX);
+    within(range.start)..within(range.end)
 }

@@ -182,6 +182,9 @@ pub trait Mapping: Send + Sync + Debug {
     /// Makes a range's pages resident and writable ahead of their use. A hint.
     fn populate(&self, range: Range<usize>);
 
+    /// Writes zeros over a range that holds zeros, in as large pieces of memory as the system has. A hint.
+    fn write_zeros(&self, range: Range<usize>);
+
     /// Lets a range's pages leave this process's memory; its bytes stay. A hint.
     fn release(&self, range: Range<usize>);
 

@@ -90,6 +90,8 @@ impl Mapping for ReadOnlyMapping {
 
     fn populate(&self, _range: Range<usize>) {}
 
+    fn write_zeros(&self, _range: Range<usize>) {}
+
     fn release(&self, _range: Range<usize>) {}
 
     fn use_singly(&self) {}

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use super::{Allocation, Disk, DiskFile, DiskUsage, FolderEntry, Mapping};
 
-/// Pages are made resident in pieces of this size, each in well under a millisecond.
-const POPULATE_SIZE: usize = 256 * 1024;
+/// Zeros are written in pieces of this size, of which the kernel makes one piece of memory.
+const ZEROS_SIZE: usize = 256 * 1024;
 /// Blocks are got in pieces of this size where the file system can't `fallocate`.
 const PIECE_SIZE: usize = 64 * 1024;
 
@@ -156,13 +156,20 @@ impl Mapping for RealMapping {
     }
 
     fn populate(&self, range: Range<usize>) {
-        for start in range.clone().step_by(POPULATE_SIZE) {
-            let size = POPULATE_SIZE.min(range.end - start);
-            // Asked for before they are touched: a fault brings in as much as the disk is set to read ahead, on some
-            // machines 8 MiB, for which a thread holds its processor 40 ms against all others.
-            let _ = fadvise(&self.file, start as u64, NonZeroU64::new(size as u64), FileAdvice::WillNeed);
-            // Refused by kernels before 5.14. The pages then fault in one by one, which is slower and as right.
-            let _ = self.memory.advise_range(Advice::PopulateWrite, start, size);
+        // Asked for before they are touched: a fault brings in as much as the disk is set to read ahead, on some machines
+        // 8 MiB, for which a thread holds its processor 40 ms against all others.
+        let size = NonZeroU64::new(range.len() as u64);
+        let _ = fadvise(&self.file, range.start as u64, size, FileAdvice::WillNeed);
+        // Refused by kernels before 5.14. The pages then fault in one by one, which is slower and as right.
+        let _ = self.memory.advise_range(Advice::PopulateWrite, range.start, range.len());
+    }
+
+    fn write_zeros(&self, range: Range<usize>) {
+        static ZEROS: [u8; ZEROS_SIZE] = [0; ZEROS_SIZE];
+        for start in range.clone().step_by(ZEROS_SIZE) {
+            let size = ZEROS_SIZE.min(range.end - start);
+            // Where the disk refuses, the range holds the zeros that it had.
+            let _ = self.file.write_all_at(&ZEROS[..size], start as u64);
         }
     }
 

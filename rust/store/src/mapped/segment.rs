@@ -187,6 +187,20 @@ impl Segment {
         }
     }
 
+    /// Writes zeros where zeros are, behind the published mark: what that does is to make the range resident. Nobody may
+    /// write there meanwhile: the chain's owner sees to that. A hint.
+    ///
+    /// # Panics
+    /// If the range is published already or past the end.
+    pub(crate) fn write_zeros(&self, range: Range<usize>) {
+        assert!(
+            range.start >= self.published() && range.end <= self.size,
+            "{}: {range:?} can't be zeroed",
+            self.path.display()
+        );
+        self.mapping.write_zeros(range);
+    }
+
     /// Lets a range leave memory.
     pub(crate) fn release(&self, range: Range<usize>) {
         let (start, end) = (range.start.next_multiple_of(PAGE_SIZE), page_floor(range.end));

@@ -132,6 +132,8 @@ impl Mapping for SimulatedMapping {
 
     fn populate(&self, _: Range<usize>) {}
 
+    fn write_zeros(&self, _: Range<usize>) {}
+
     fn release(&self, _: Range<usize>) {}
 
     fn data_from(&self, offset: usize) -> io::Result<Option<Range<usize>>> {
