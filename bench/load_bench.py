@@ -3,7 +3,8 @@
     python -m bench.load_bench [--seconds S]
 
 Broker and generator share the machine. Sends a second are divided by the cores that the broker took meanwhile: the
-processor time of all of its threads, from /proc/PID/stat, over the time that passed.
+processor time of all of its threads, from /proc/PID/stat, over the time that passed. The machine's memory is in use
+before, as on one that has been up for a while.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import tempfile
 from pathlib import Path
 
+from bench.memory import filled_memory
 from bench.processes import ROOT, Row, bar, load, machine, our_broker
 
 SENDS_PER_CORE_MIN = 200_000
@@ -26,6 +28,7 @@ CASES = (
 def measure(flush: str, options: tuple[str, ...], seconds: float) -> Row:
     with (
         tempfile.TemporaryDirectory(prefix="escrowmq-load-", dir=ROOT / "target") as folder,
+        filled_memory(),
         our_broker(Path(folder) / "data", f"--set=store.flush={flush}") as broker,
     ):
         return load("send", broker, f"--seconds={seconds}", "--warm-up=3", *options)
