@@ -221,7 +221,7 @@ impl CommitLog {
         let _growing = self.growth.lock();
         match self.chain.segment_for(start) {
             Some(prepared) => Ok(prepared),
-            None => self.chain.push_new(&*self.disk, start),
+            None => self.grow(start),
         }
     }
 }

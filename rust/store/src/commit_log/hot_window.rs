@@ -6,7 +6,7 @@ use super::{CommitLog, within};
 /// How much is made resident ahead of the end.
 const AHEAD_BYTES: u64 = 32 << 20;
 /// How much stays resident behind the end.
-const BEHIND_BYTES: u64 = 32 << 20;
+pub(super) const BEHIND_BYTES: u64 = 32 << 20;
 /// How much is populated in one step, which holds up page faults of the same process.
 const STEP_BYTES: u64 = 256 << 10;
 /// How much is appended until it is looked whether the next segment is there.

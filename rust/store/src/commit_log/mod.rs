@@ -2,6 +2,7 @@
 //! end with `written`; a flush raises `durable`. Nothing here knows queues but for the next offset of each.
 
 mod append;
+mod cold_read;
 mod flush;
 mod hot_window;
 mod queue_offsets;
@@ -21,6 +22,7 @@ use crate::mapped::{Segment, SegmentChain, Watermark};
 use crate::offset::LogOffset;
 use crate::poison::Poison;
 use append::Appender;
+use cold_read::ColdRead;
 pub(crate) use hot_window::HotWindow;
 pub(crate) use queue_offsets::QueueOffsets;
 pub use read::StoredRecord;
@@ -77,6 +79,7 @@ pub(crate) struct CommitLog {
     flushed: Mutex<LogPoint>,
     written: Watermark,
     durable: Watermark,
+    cold_read: ColdRead,
     poison: Arc<Poison>,
 }
 
@@ -91,6 +94,7 @@ impl CommitLog {
         poison: Arc<Poison>,
     ) -> Self {
         let appender = Appender::new(&chain, end, queue_offsets);
+        chain.all().iter().for_each(|segment| segment.use_singly());
         Self {
             disk,
             chain,
@@ -101,6 +105,7 @@ impl CommitLog {
             flushed: Mutex::new(end),
             written: Watermark::new(end.offset.0),
             durable: Watermark::new(end.offset.0),
+            cold_read: ColdRead::default(),
             poison,
         }
     }
@@ -160,8 +165,13 @@ impl CommitLog {
         if self.written.get() < self.prepare_at() {
             return Ok(false);
         }
-        self.chain.push_new(&*self.disk, 0)?;
+        self.grow(0)?;
         Ok(true)
+    }
+
+    /// Adds a segment, while `growth` is held.
+    fn grow(&self, start: u64) -> Result<Arc<Segment>> {
+        self.chain.push_new(&*self.disk, start).inspect(|segment| segment.use_singly())
     }
 }
 

@@ -48,6 +48,7 @@ impl CommitLog {
             return Err(no_record());
         }
         let segment = self.chain.segment_for(at.0).ok_or_else(no_record)?;
+        self.ask_for(&segment, at.0);
         match item_in(&segment, at.0).map_err(|reason| StoreError::Damaged { at, reason })? {
             LogItem::Record(view) if at.0 + u64::from(view.size()) <= limit.0 => {
                 let start = usize::try_from(at.0 - segment.start()).unwrap_or(usize::MAX);

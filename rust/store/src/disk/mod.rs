@@ -179,6 +179,9 @@ pub trait Mapping: Send + Sync + Debug {
     /// Says that touching a page does not mean that its neighbours will be: they are not to be brought in with it. A hint.
     fn use_singly(&self);
 
+    /// Has the system begin to read a range, without waiting for it. A hint.
+    fn ask_for(&self, range: Range<usize>);
+
     /// Makes a range's pages resident and writable ahead of their use. A hint.
     fn populate(&self, range: Range<usize>);
 

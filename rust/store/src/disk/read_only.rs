@@ -88,6 +88,8 @@ impl Mapping for ReadOnlyMapping {
         refused()
     }
 
+    fn ask_for(&self, _range: Range<usize>) {}
+
     fn populate(&self, _range: Range<usize>) {}
 
     fn write_zeros(&self, _range: Range<usize>) {}

@@ -155,11 +155,14 @@ impl Mapping for RealMapping {
         let _ = self.memory.advise(Advice::Random);
     }
 
-    fn populate(&self, range: Range<usize>) {
-        // Asked for before they are touched: a fault brings in as much as the disk is set to read ahead, on some machines
-        // 8 MiB, for which a thread holds its processor 40 ms against all others.
+    fn ask_for(&self, range: Range<usize>) {
         let size = NonZeroU64::new(range.len() as u64);
         let _ = fadvise(&self.file, range.start as u64, size, FileAdvice::WillNeed);
+    }
+
+    fn populate(&self, range: Range<usize>) {
+        // Asked for before they are touched: a fault waits for the disk to read its own page.
+        self.ask_for(range.clone());
         // Refused by kernels before 5.14. The pages then fault in one by one, which is slower and as right.
         let _ = self.memory.advise_range(Advice::PopulateWrite, range.start, range.len());
     }

@@ -178,6 +178,11 @@ impl Segment {
         self.mapping.use_singly();
     }
 
+    /// Has the system begin to read a range, without waiting for it. A hint.
+    pub(crate) fn ask_for(&self, range: Range<usize>) {
+        self.mapping.ask_for(range);
+    }
+
     /// Makes a range resident ahead of its use.
     pub(crate) fn populate(&self, range: Range<usize>) {
         let start = page_floor(range.start);

@@ -130,6 +130,8 @@ impl Mapping for SimulatedMapping {
 
     fn use_singly(&self) {}
 
+    fn ask_for(&self, _: Range<usize>) {}
+
     fn populate(&self, _: Range<usize>) {}
 
     fn write_zeros(&self, _: Range<usize>) {}
