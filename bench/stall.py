@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.memory import filled_memory
 from bench.processes import ROOT, Row, Served, bar, finish_load, load, machine, our_broker, start_load
 
 P999_MAX_MS = 5
@@ -42,7 +43,7 @@ def fsync(folder: Path, seconds: float) -> Row:
 def scan(data: Path, gigabytes: float, seconds: float) -> Row:
     fill(data, gigabytes)
     forget(data)
-    with our_broker(data, "--set=store.flush=async") as broker:
+    with filled_memory(), our_broker(data, "--set=store.flush=async") as broker:
         ping, pulled = ping_during(broker, "pull", "--connections=2", seconds=seconds)
     print(
         f"scan: {pulled['bytes'] / 1e9:.1f} GB pulled meanwhile, {pulled['megabytes_per_second']:,.0f} MB/s, "

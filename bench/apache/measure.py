@@ -8,6 +8,7 @@ import os
 import re
 import time
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Final, Self
 
@@ -136,10 +137,9 @@ def consume(java: Java, broker: Served, name_server: str, group: str) -> Work:
 
 
 def _told(path: Path) -> list[int]:
-    return [
-        int(rate)
-        for rate in re.findall(r"^Current Time: .*?TPS: (\d+)", path.read_text(errors="replace"), re.MULTILINE)
-    ]
+    """The rates that the program told, from the first that is one: it tells zeros until it has got its queues."""
+    lines = re.findall(r"^Current Time: .*?TPS: (\d+)", path.read_text(errors="replace"), re.MULTILINE)
+    return list(dropwhile(lambda rate: rate == 0, map(int, lines)))
 
 
 def idle(broker: Served) -> Idle:
