@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help="fsync, scan; both if none is named")
     parser.add_argument("--data", type=Path, help="folder of the messages to scan, filled by the first run and kept")
     parser.add_argument("--gigabytes", type=float, default=10, help="how much is scanned")
-    parser.add_argument("--seconds", type=float, default=20, help="how long is pinged in each part")
+    parser.add_argument("--seconds", type=float, default=10, help="how long is pinged in each part")
     arguments = parser.parse_args()
     parts = arguments.parts or ["fsync", "scan"]
     print(f"{machine()}. {arguments.seconds:.0f} s of pings, 1,000 a second.\n")
