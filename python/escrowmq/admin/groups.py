@@ -40,6 +40,18 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
     brokers: list[str]
 
 
+class GroupSettings(Struct, frozen=True, kw_only=True):
+    """A group as a broker has it."""
+
+    group: str
+    broker: str
+    may_consume: bool
+    may_broadcast: bool
+    is_orderly: bool
+    retries_max: int
+    retry_queues: int
+
+
 class Member(Struct, frozen=True, kw_only=True):
     """A consumer that is connected to a broker."""
 
@@ -90,12 +102,12 @@ class GroupDetails(Struct, frozen=True, kw_only=True):
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """A queue in which a group was moved; `before` is None where it had read nothing."""
+    """A queue in which a group was moved."""
 
     topic: str
     broker: str
     queue_id: int
-    before: int | None
+    before: int
     after: int
 
 
@@ -186,6 +198,22 @@ def find_group(admin: Admin, group: str, masters: Mapping[str, str]) -> dict[str
     return {broker: groups[group] for broker, groups in tables.items() if group in groups}
 
 
+def settings_of(configs: Mapping[str, SubscriptionGroup]) -> list[GroupSettings]:
+    """What `find_group` found, to be shown."""
+    return [
+        GroupSettings(
+            group=config.name,
+            broker=broker,
+            may_consume=config.may_consume,
+            may_broadcast=config.may_broadcast,
+            is_orderly=config.is_orderly,
+            retries_max=config.retries_max,
+            retry_queues=config.retry_queues,
+        )
+        for broker, config in sorted(configs.items())
+    ]
+
+
 def progress(admin: Admin, group: str, masters: Mapping[str, str], *, topic: str = "") -> list[QueueLag]:
     """How far a group is in the queues of all topics that it has read of, or of one."""
     question = _stats_question(group, topic)
@@ -241,7 +269,7 @@ def reset_group(admin: Admin, group: str, topic: str, place: Place) -> list[Move
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            before=before.get((queue.broker_name, queue.queue_id)),
+            before=before.get((queue.broker_name, queue.queue_id), 0),
             after=offset,
         )
         for queue, offset in after.items()
@@ -256,11 +284,13 @@ def clone_group(admin: Admin, source: str, destination: str, *, topic: str = "")
         NotThere: The other has read nothing there.
     """
     masters = admin.masters()
-    if not progress(admin, source, masters, topic=topic):
+    read = {(lag.broker, lag.topic) for lag in progress(admin, source, masters) if topic in ("", lag.topic)}
+    if not read:
         raise NotThere(f"the group {source!r} has read nothing that could be cloned", kind="group", name=source)
-    for address in masters.values():
-        header = CloneGroupOffset(source, destination, topic, is_offline=True)
-        admin.ask(address, Question(RequestCode.CLONE_GROUP_OFFSET, header))
+    # Compat: Apache's broker clones nothing unless it is told the topic.
+    for broker, name in sorted(read):
+        header = CloneGroupOffset(source, destination, name, is_offline=True)
+        admin.ask(masters[broker], Question(RequestCode.CLONE_GROUP_OFFSET, header))
     return progress(admin, destination, masters, topic=topic)
 
 

@@ -53,6 +53,18 @@ class TopicPlace(Struct, frozen=True, kw_only=True):
     permission: str
 
 
+class TopicSettings(Struct, frozen=True, kw_only=True):
+    """A topic as its broker has it."""
+
+    topic: str
+    broker: str
+    read_queues: int
+    write_queues: int
+    permission: str
+    is_ordered: bool
+    attributes: dict[str, str]
+
+
 class QueueState(Struct, frozen=True, kw_only=True):
     """What a queue holds: from its first offset to the one before its end."""
 
@@ -133,6 +145,22 @@ def find_topic(admin: Admin, topic: str, addresses: Mapping[str, str]) -> dict[s
         if answer.code == ResponseCode.SUCCESS:
             found[broker] = decode_topic(answer.body)
     return found
+
+
+def settings_of(configs: Mapping[str, TopicConfig]) -> list[TopicSettings]:
+    """What `find_topic` found, to be shown."""
+    return [
+        TopicSettings(
+            topic=config.name,
+            broker=broker,
+            read_queues=config.read_queues,
+            write_queues=config.write_queues,
+            permission=permission_text(config.permissions),
+            is_ordered=config.is_ordered,
+            attributes=config.attributes,
+        )
+        for broker, config in sorted(configs.items())
+    ]
 
 
 def put_topic(admin: Admin, topic: TopicConfig, addresses: Mapping[str, str]) -> None:

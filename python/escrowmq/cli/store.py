@@ -11,6 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from escrowmq._core import Inspection
+from escrowmq.cli import store_report
 from escrowmq.cli.options import BrokerOptions
 from escrowmq.errors import ConfigError, ForeignFile, MissingFile, NotALog, StoreError, WrongSize
 
@@ -56,9 +57,6 @@ def inspect(*, folder: Path, config_path: Path | None, settings: tuple[str, ...]
 
     Exits with 0, or with 3 where there is no store that can be looked at.
     """
-    # Imported when needed: few subcommands draw tables.
-    from escrowmq.cli import store_report  # noqa: PLC0415
-
     try:
         summary = Inspection.open(folder, **_sizes(config_path, settings)).summary()
     except StoreError as error:
@@ -75,9 +73,6 @@ def verify(*, folder: Path, config_path: Path | None, settings: tuple[str, ...],
 
     Exits with 0 for a whole store, 1 for a damaged one, 3 where there is none that can be looked at or it is open.
     """
-    # Imported when needed: few subcommands draw tables.
-    from escrowmq.cli import store_report  # noqa: PLC0415
-
     try:
         inspection = Inspection.open(folder, **_sizes(config_path, settings))
         holder = inspection.summary().holder

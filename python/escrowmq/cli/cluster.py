@@ -1,0 +1,165 @@
+"""`escrowmq cluster`: brokers and name servers."""
+
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+from escrowmq.admin import clusters
+from escrowmq.admin.client import Admin
+from escrowmq.cli import output
+from escrowmq.cli.arguments import pairs
+from escrowmq.cli.asking import agreeing, asking
+
+Agree = Callable[[str], None]
+
+_BROKERS: Final = {
+    "cluster": "cluster",
+    "broker": "broker",
+    "id": "id",
+    "address": "address",
+    "version": "version",
+    "in/s": "messages_in_per_s",
+    "out/s": "messages_out_per_s",
+    "disk": "disk_used_ratio",
+    "problem": "problem",
+}
+_BROKER: Final = click.argument("broker", metavar="BROKER")
+_CHANGES: Final = click.argument("changes", nargs=-1, required=True, metavar="KEY=VALUE...")
+_KEYS: Final = click.argument("keys", nargs=-1, metavar="[KEY]...")
+
+
+@click.group()
+def cluster() -> None:
+    """Shows and sets up brokers and name servers."""
+
+
+@cluster.command("list")
+@asking
+def list_(admin: Admin, *, is_json: bool) -> None:
+    """Lists all brokers with their versions and rates (mqadmin clusterList).
+
+    Messages in and out are of the last seconds. What a broker does not tell is shown as -.
+    """
+    brokers = clusters.list_brokers(admin)
+    output.show_list(brokers, _BROKERS, empty="the name server knows no broker", is_json=is_json)
+
+
+@cluster.command()
+@_BROKER
+@asking
+def status(admin: Admin, *, broker: str, is_json: bool) -> None:
+    """Shows what a broker tells of itself, in its own words (mqadmin brokerStatus).
+
+    BROKER is a name or HOST:PORT.
+    """
+    _show(clusters.broker_status(admin, _address(admin, broker)), is_json=is_json)
+
+
+@cluster.group()
+def config() -> None:
+    """Shows and changes settings of a broker."""
+
+
+@config.command("get")
+@_BROKER
+@_KEYS
+@asking
+def get_broker(admin: Admin, *, broker: str, keys: tuple[str, ...], is_json: bool) -> None:
+    """Shows the settings of a broker, or some of them (mqadmin getBrokerConfig).
+
+    BROKER is a name or HOST:PORT; keys are RocketMQ's.
+    """
+    _show(_chosen(clusters.broker_settings(admin, _address(admin, broker)), keys), is_json=is_json)
+
+
+@config.command("set")
+@_BROKER
+@_CHANGES
+@asking
+def set_broker(admin: Admin, *, broker: str, changes: tuple[str, ...], is_json: bool) -> None:
+    """Changes settings of a broker while it runs (mqadmin updateBrokerConfig), and shows them as they are then.
+
+    BROKER is a name or HOST:PORT; keys are RocketMQ's.
+    """
+    wanted, address = pairs(changes, hint="KEY=VALUE"), _address(admin, broker)
+    clusters.change_broker_settings(admin, address, wanted)
+    _show(_chosen(clusters.broker_settings(admin, address), tuple(wanted)), is_json=is_json)
+
+
+@cluster.group()
+def namesrv_config() -> None:
+    """Shows and changes settings of the name servers."""
+
+
+@namesrv_config.command("get")
+@_KEYS
+@asking
+def get_name_server(admin: Admin, *, keys: tuple[str, ...], is_json: bool) -> None:
+    """Shows the settings of every name server, or some of them (mqadmin getNamesrvConfig). Keys are RocketMQ's."""
+    _show_name_servers(admin, keys, is_json=is_json)
+
+
+@namesrv_config.command("set")
+@_CHANGES
+@asking
+def set_name_server(admin: Admin, *, changes: tuple[str, ...], is_json: bool) -> None:
+    """Changes settings of every name server (mqadmin updateNamesrvConfig), and shows them as they are then."""
+    wanted = pairs(changes, hint="KEY=VALUE")
+    clusters.change_name_server_settings(admin, wanted)
+    _show_name_servers(admin, tuple(wanted), is_json=is_json)
+
+
+@cluster.command()
+@_BROKER
+@agreeing
+@asking
+def forbid_writes(admin: Admin, *, broker: str, agree: Agree, is_json: bool) -> None:
+    """Takes a broker out of what producers are told, so that nothing is sent to it (mqadmin wipeWritePerm).
+
+    What it has can still be read. BROKER is a name. It is undone by allow-writes.
+    """
+    agree(f"producers will not send to {broker} any more")
+    _show_topics(broker, clusters.forbid_writes(admin, broker), "closed", is_json=is_json)
+
+
+@cluster.command()
+@_BROKER
+@asking
+def allow_writes(admin: Admin, *, broker: str, is_json: bool) -> None:
+    """Lets producers send to a broker again (mqadmin addWritePerm). BROKER is a name."""
+    _show_topics(broker, clusters.allow_writes(admin, broker), "open", is_json=is_json)
+
+
+def _address(admin: Admin, broker: str) -> str:
+    (address,) = admin.masters(broker=broker).values()
+    return address
+
+
+def _chosen(settings: dict[str, str], keys: tuple[str, ...]) -> dict[str, str | None]:
+    """Some settings, or all; None for one that there is not."""
+    return {key: settings.get(key) for key in keys or settings}
+
+
+def _show(settings: dict[str, str] | dict[str, str | None], *, is_json: bool) -> None:
+    if is_json:
+        output.show_json(settings)
+    else:
+        output.show_facts(settings)
+
+
+def _show_name_servers(admin: Admin, keys: tuple[str, ...], *, is_json: bool) -> None:
+    shown = {address: _chosen(settings, keys) for address, settings in clusters.name_server_settings(admin).items()}
+    if is_json:
+        output.show_json(shown)
+        return
+    for address, settings in shown.items():
+        click.echo(f"name server {address}")
+        output.show_facts(settings)
+
+
+def _show_topics(broker: str, topics: int, state: str, *, is_json: bool) -> None:
+    if is_json:
+        output.show_json({"broker": broker, "topics": topics})
+    else:
+        click.echo(f"{broker} is {state} for {output.count_text(topics, 'topic')}")
