@@ -10,8 +10,9 @@ from escrowmq.admin.connections import Question
 from escrowmq.config import decode_properties, encode_properties
 from escrowmq.errors import TransportError
 from escrowmq.protocol.bodies.kv_table import decode_kv_table
-from escrowmq.protocol.headers.add_write_permission import AddWritePermission
-from escrowmq.protocol.headers.wipe_write_permission import WipeWritePermission
+from escrowmq.protocol.headers.add_write_permission import AddWritePermission, AddWritePermissionAnswer
+from escrowmq.protocol.headers.decoding import decode_header
+from escrowmq.protocol.headers.wipe_write_permission import WipeWritePermission, WipeWritePermissionAnswer
 from escrowmq.protocol.request_codes import RequestCode
 
 
@@ -84,13 +85,15 @@ def change_name_server_settings(admin: Admin, changes: Mapping[str, str]) -> Non
 def forbid_writes(admin: Admin, broker: str) -> int:
     """Has name servers tell producers that nothing may be sent to a broker; how many topics that concerns."""
     question = Question(RequestCode.WIPE_WRITE_PERM_OF_BROKER, WipeWritePermission(broker))
-    return max(int(answer.ext_fields["wipeTopicCount"]) for answer in admin.tell_name_servers(question))
+    answers = admin.tell_name_servers(question)
+    return max(decode_header(WipeWritePermissionAnswer, answer.ext_fields).topics for answer in answers)
 
 
 def allow_writes(admin: Admin, broker: str) -> int:
     """Has name servers tell producers that a broker may be sent to again; how many topics that concerns."""
     question = Question(RequestCode.ADD_WRITE_PERM_OF_BROKER, AddWritePermission(broker))
-    return max(int(answer.ext_fields["addTopicCount"]) for answer in admin.tell_name_servers(question))
+    answers = admin.tell_name_servers(question)
+    return max(decode_header(AddWritePermissionAnswer, answer.ext_fields).topics for answer in answers)
 
 
 def _state(cluster: str, broker: str, broker_id: int, address: str, outcome: Outcome) -> BrokerState:

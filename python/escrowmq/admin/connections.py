@@ -15,6 +15,7 @@ from escrowmq.errors import NoAnswer, NotReachable, TransportError
 from escrowmq.protocol.headers.encoding import encode_header
 
 PATIENCE_S: Final = 5.0
+_NOBODY_THERE: Final = "connect_failed"
 
 
 class Question(Struct, frozen=True):
@@ -36,7 +37,8 @@ class Connections:
         self._peers = Server.start([])
         self._patience_s = patience_s
         self._connections: dict[str, int] = {}
-        self._ended: set[int] = set()
+        # Why connections ended.
+        self._ended: dict[int, str] = {}
         # Where each open question went: address and connection.
         self._asked: dict[int, tuple[str, int]] = {}
         self._answered: dict[int, Response] = {}
@@ -110,7 +112,7 @@ class Connections:
                 if isinstance(event, Response) and event.opaque in self._asked:
                     self._answered[event.opaque] = event
                 elif isinstance(event, ConnectionClosed):
-                    self._ended.add(event.connection)
+                    self._ended[event.connection] = event.reason
 
     def _take(self, number: int) -> Reply:
         address, connection = self._asked.pop(number)
@@ -118,7 +120,9 @@ class Connections:
         if answer is not None:
             return answer
         if connection in self._ended:
-            return NotReachable(f"{address} can't be reached, or ends the connection unasked", address=address)
+            is_missing = self._ended[connection] == _NOBODY_THERE
+            what = "can't be reached" if is_missing else "closes the connection instead of answering"
+            return NotReachable(f"{address} {what}", address=address)
         return NoAnswer(f"{address} does not answer", address=address)
 
 

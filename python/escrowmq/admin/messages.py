@@ -18,7 +18,9 @@ from escrowmq.model.message_id import UniqueIds, log_offset_of, store_host_of
 from escrowmq.model.route import MASTER_ID, TopicRouteData
 from escrowmq.model.topic import Permission
 from escrowmq.protocol import properties as property_names
+from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.query_message import QueryMessage
+from escrowmq.protocol.headers.send_message import SendAnswer
 from escrowmq.protocol.headers.view_message import ViewMessage
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
@@ -79,14 +81,14 @@ def send_message(
         queue_id=requests.ANY_QUEUE if queue_id is None else queue_id,
         properties={property_names.UNIQUE_KEY: unique_id, **properties},
     )
-    fields = admin.ask(address, question).ext_fields
+    answer = decode_header(SendAnswer, admin.ask(address, question).ext_fields)
     return SentMessage(
         topic=topic,
         message_id=unique_id,
-        offset_id=fields["msgId"],
+        offset_id=answer.message_id,
         broker=name,
-        queue_id=int(fields["queueId"]),
-        queue_offset=int(fields["queueOffset"]),
+        queue_id=answer.queue_id,
+        queue_offset=answer.queue_offset,
     )
 
 

@@ -19,7 +19,9 @@ from escrowmq.admin.messages import PULLED, FoundMessage, found_message, records
 from escrowmq.admin.place import Place
 from escrowmq.model import names
 from escrowmq.model.subscription import ALL_TAGS, SQL92, TAG
-from escrowmq.protocol.headers.search_offset import SearchOffset
+from escrowmq.protocol.headers.decoding import decode_header
+from escrowmq.protocol.headers.pull_message import PullAnswer
+from escrowmq.protocol.headers.search_offset import OffsetAnswer, SearchOffset
 from escrowmq.protocol.properties import TAGS
 from escrowmq.protocol.request_codes import RequestCode
 
@@ -82,7 +84,7 @@ class _Cursor(Struct):
         answer = expect(outcome)
         found = records_of(answer)
         self.shown += [record for record in found if selection.wants(record)]
-        self.next_offset = int(answer.ext_fields["nextBeginOffset"])
+        self.next_offset = decode_header(PullAnswer, answer.ext_fields).next_offset
         if any(map(selection.is_over, found)):
             self.end_offset = self.next_offset
 
@@ -160,4 +162,5 @@ def _offsets(admin: Admin, topic: str, queues: Collection[tuple[str, str, int]],
     )
     time_ms = place if isinstance(place, int) else 0
     questions = [(address, Question(code, SearchOffset(topic, queue_id, time_ms))) for _, address, queue_id in queues]
-    return [int(expect(outcome).ext_fields["offset"]) for outcome in admin.ask_all(questions)]
+    answers = map(expect, admin.ask_all(questions))
+    return [decode_header(OffsetAnswer, answer.ext_fields).offset for answer in answers]

@@ -18,6 +18,12 @@ _AGO: Final = re.compile(r"(\d+)([smhd])")
 TIME_HELP: Final = "2026-11-18T15:00, or 90s, 10m, 2h or 3d for so long ago, or milliseconds since 1970"
 
 
+class Number(click.IntRange):
+    """A whole number that is not too small."""
+
+    name = "N"
+
+
 class Time(click.ParamType[int]):
     """A time, in milliseconds since 1970 UTC."""
 

@@ -37,9 +37,10 @@ def cluster() -> None:
 @cluster.command("list")
 @asking
 def list_(admin: Admin, *, is_json: bool) -> None:
-    """Lists all brokers with their versions and rates (mqadmin clusterList).
+    """Lists all brokers.
 
-    Messages in and out are of the last seconds. What a broker does not tell is shown as -.
+    With their versions and the messages that went in and out in the last seconds; - is what a broker does not tell.
+    In mqadmin: clusterList.
     """
     brokers = clusters.list_brokers(admin)
     output.show_list(brokers, _BROKERS, empty="the name server knows no broker", is_json=is_json)
@@ -49,9 +50,9 @@ def list_(admin: Admin, *, is_json: bool) -> None:
 @_BROKER
 @asking
 def status(admin: Admin, *, broker: str, is_json: bool) -> None:
-    """Shows what a broker tells of itself, in its own words (mqadmin brokerStatus).
+    """Shows how a broker is.
 
-    BROKER is a name or HOST:PORT.
+    That is what it tells of itself, in its own words. BROKER is a name or HOST:PORT. In mqadmin: brokerStatus.
     """
     _show(clusters.broker_status(admin, _address(admin, broker)), is_json=is_json)
 
@@ -66,9 +67,9 @@ def config() -> None:
 @_KEYS
 @asking
 def get_broker(admin: Admin, *, broker: str, keys: tuple[str, ...], is_json: bool) -> None:
-    """Shows the settings of a broker, or some of them (mqadmin getBrokerConfig).
+    """Shows settings of a broker.
 
-    BROKER is a name or HOST:PORT; keys are RocketMQ's.
+    All, or those of some keys, which are RocketMQ's. BROKER is a name or HOST:PORT. In mqadmin: getBrokerConfig.
     """
     _show(_chosen(clusters.broker_settings(admin, _address(admin, broker)), keys), is_json=is_json)
 
@@ -78,9 +79,10 @@ def get_broker(admin: Admin, *, broker: str, keys: tuple[str, ...], is_json: boo
 @_CHANGES
 @asking
 def set_broker(admin: Admin, *, broker: str, changes: tuple[str, ...], is_json: bool) -> None:
-    """Changes settings of a broker while it runs (mqadmin updateBrokerConfig), and shows them as they are then.
+    """Changes settings of a broker.
 
-    BROKER is a name or HOST:PORT; keys are RocketMQ's.
+    While it runs; keys are RocketMQ's. Shows them as they are then. BROKER is a name or HOST:PORT.
+    In mqadmin: updateBrokerConfig.
     """
     wanted, address = pairs(changes, hint="KEY=VALUE"), _address(admin, broker)
     clusters.change_broker_settings(admin, address, wanted)
@@ -96,7 +98,10 @@ def namesrv_config() -> None:
 @_KEYS
 @asking
 def get_name_server(admin: Admin, *, keys: tuple[str, ...], is_json: bool) -> None:
-    """Shows the settings of every name server, or some of them (mqadmin getNamesrvConfig). Keys are RocketMQ's."""
+    """Shows settings of the name servers.
+
+    All, or those of some keys, which are RocketMQ's. In mqadmin: getNamesrvConfig.
+    """
     _show_name_servers(admin, keys, is_json=is_json)
 
 
@@ -104,7 +109,10 @@ def get_name_server(admin: Admin, *, keys: tuple[str, ...], is_json: bool) -> No
 @_CHANGES
 @asking
 def set_name_server(admin: Admin, *, changes: tuple[str, ...], is_json: bool) -> None:
-    """Changes settings of every name server (mqadmin updateNamesrvConfig), and shows them as they are then."""
+    """Changes settings of the name servers.
+
+    While they run; keys are RocketMQ's. Shows them as they are then. In mqadmin: updateNamesrvConfig.
+    """
     wanted = pairs(changes, hint="KEY=VALUE")
     clusters.change_name_server_settings(admin, wanted)
     _show_name_servers(admin, tuple(wanted), is_json=is_json)
@@ -115,9 +123,10 @@ def set_name_server(admin: Admin, *, changes: tuple[str, ...], is_json: bool) ->
 @agreeing
 @asking
 def forbid_writes(admin: Admin, *, broker: str, agree: Agree, is_json: bool) -> None:
-    """Takes a broker out of what producers are told, so that nothing is sent to it (mqadmin wipeWritePerm).
+    """Has nothing sent to a broker any more.
 
-    What it has can still be read. BROKER is a name. It is undone by allow-writes.
+    Name servers tell producers so; what it has can still be read. BROKER is a name. allow-writes undoes it.
+    In mqadmin: wipeWritePerm.
     """
     agree(f"producers will not send to {broker} any more")
     _show_topics(broker, clusters.forbid_writes(admin, broker), "closed", is_json=is_json)
@@ -127,7 +136,10 @@ def forbid_writes(admin: Admin, *, broker: str, agree: Agree, is_json: bool) -> 
 @_BROKER
 @asking
 def allow_writes(admin: Admin, *, broker: str, is_json: bool) -> None:
-    """Lets producers send to a broker again (mqadmin addWritePerm). BROKER is a name."""
+    """Lets producers send to a broker again.
+
+    BROKER is a name. In mqadmin: addWritePerm.
+    """
     _show_topics(broker, clusters.allow_writes(admin, broker), "open", is_json=is_json)
 
 

@@ -11,7 +11,7 @@ from escrowmq.admin import groups, topics
 from escrowmq.admin.client import Admin
 from escrowmq.admin.place import Place
 from escrowmq.cli import output
-from escrowmq.cli.arguments import TIME_HELP, Where, target_brokers, target_options
+from escrowmq.cli.arguments import TIME_HELP, Number, Where, target_brokers, target_options
 from escrowmq.cli.asking import agreeing, asking
 from escrowmq.errors import NotThere
 from escrowmq.model import names
@@ -62,19 +62,23 @@ def group() -> None:
 @click.option("--all", "is_all", is_flag=True, help="The groups of RocketMQ's own tools and services too.")
 @asking
 def list_(admin: Admin, *, is_all: bool, is_json: bool) -> None:
-    """Lists groups with their members and how many messages they are behind (mqadmin consumerProgress)."""
+    """Lists groups.
+
+    With how many members they have, and how many messages they are behind. In mqadmin: consumerProgress.
+    """
     found = [one for one in groups.list_groups(admin) if is_all or not one.is_system]
-    if is_json:
-        output.show_json(found)
-    else:
-        output.show_table(found, _SUMMARY, empty=_NO_GROUPS)
+    output.show_list(found, _SUMMARY, empty=_NO_GROUPS, is_json=is_json)
 
 
 @group.command()
 @_GROUP
 @asking
 def show(admin: Admin, *, name: str, is_json: bool) -> None:
-    """Shows how far a group is in each queue, and its members (mqadmin consumerProgress -g, consumerConnection)."""
+    """Shows how far a group is, and who is in it.
+
+    With its lag in each queue, and each member's address, language and version.
+    In mqadmin: consumerProgress -g, consumerConnection.
+    """
     details = groups.show_group(admin, name)
     if is_json:
         output.show_json(details)
@@ -101,8 +105,12 @@ def show(admin: Admin, *, name: str, is_json: bool) -> None:
 def _settings(command: Command) -> Command:
     """What can be said of a group."""
     for option in (
-        click.option("--retry-queues", type=click.IntRange(min=1), help="Queues of its retry topic. New groups: 1."),
-        click.option("--retries-max", type=click.IntRange(min=0), help="Tries before it gives a message up. New: 16."),
+        click.option("--retry-queues", type=Number(min=1), help="Queues of its retry topic. New groups: 1."),
+        click.option(
+            "--retries-max",
+            type=Number(min=0),
+            help="Tries before it gives a message up. New: 16.",
+        ),
         click.option("--orderly/--concurrent", "is_orderly", default=None, help="Whether it consumes in order."),
         click.option("--broadcast/--no-broadcast", "may_broadcast", default=None, help="Whether it may broadcast."),
         click.option("--consume/--no-consume", "may_consume", default=None, help="Whether it may consume at all."),
@@ -117,11 +125,14 @@ def _settings(command: Command) -> Command:
 @target_options
 @asking
 def create(admin: Admin, *, name: str, broker: str | None, cluster: str | None, is_json: bool, **said: Any) -> None:
-    """Makes a group (mqadmin updateSubGroup)."""
+    """Makes a group.
+
+    In mqadmin: updateSubGroup.
+    """
     brokers = target_brokers(admin, broker, cluster)
     there = groups.find_group(admin, name, brokers)
     if there:
-        raise click.UsageError(f"{name!r} is there already, on {', '.join(there)}: `escrowmq group update` alters it")
+        raise click.ClickException(f"{name!r} is there, on {', '.join(there)}; `escrowmq group update` alters it")
     groups.put_group(admin, _changed(SubscriptionGroup(name=name), said), brokers)
     _show_settings(admin, name, brokers, is_json=is_json)
 
@@ -132,7 +143,10 @@ def create(admin: Admin, *, name: str, broker: str | None, cluster: str | None, 
 @target_options
 @asking
 def update(admin: Admin, *, name: str, broker: str | None, cluster: str | None, is_json: bool, **said: Any) -> None:
-    """Alters a group where it is; what is not said stays (mqadmin updateSubGroup)."""
+    """Alters a group.
+
+    On the brokers that have it; what is not said stays as it is. In mqadmin: updateSubGroup.
+    """
     brokers = target_brokers(admin, broker, cluster)
     there = groups.find_group(admin, name, brokers)
     if not there:
@@ -149,7 +163,10 @@ def update(admin: Admin, *, name: str, broker: str | None, cluster: str | None, 
 @agreeing
 @asking
 def delete(admin: Admin, *, name: str, keeps_offsets: bool, keeps_topics: bool, agree: Agree, is_json: bool) -> None:
-    """Deletes a group, what it has read, and its retry and dead-letter topics (mqadmin deleteSubGroup)."""
+    """Deletes a group.
+
+    And with it what it has read, its retry topic and its dead letters. In mqadmin: deleteSubGroup.
+    """
     if not groups.find_group(admin, name, admin.masters()):
         raise groups.not_there(name)
     agree(f"the group {name} will be gone" + ("" if keeps_topics else ", its dead letters too"))
@@ -169,13 +186,14 @@ def delete(admin: Admin, *, name: str, keeps_offsets: bool, keeps_topics: bool, 
 @group.command()
 @_GROUP
 @click.option("--topic", required=True, help="The topic in which it is moved.")
-@click.option("--to", "place", type=Where(), required=True, help=f"Where to. TIME is {TIME_HELP}.")
+@click.option("--to", "place", type=Where(), metavar=Where.name, required=True, help=f"Where to. TIME is {TIME_HELP}.")
 @agreeing
 @asking
 def reset(admin: Admin, *, name: str, topic: str, place: Place, agree: Agree, is_json: bool) -> None:
-    """Moves a group to a time, to the earliest messages or past the latest, which skips all it has not consumed.
+    """Moves a group back or forth in a topic.
 
-    Its members move too (mqadmin resetOffsetByTime, skipAccumulatedMessage).
+    To a time, to the earliest messages, or past the latest, which skips all that it has not consumed. Its members move
+    too. In mqadmin: resetOffsetByTime, skipAccumulatedMessage.
     """
     where = place if isinstance(place, str) else output.time_text(place)
     agree(f"the group {name} will go on at {where} in {topic}")
@@ -190,7 +208,10 @@ def reset(admin: Admin, *, name: str, topic: str, place: Place, agree: Agree, is
 @agreeing
 @asking
 def clone(admin: Admin, *, source: str, destination: str, topic: str, agree: Agree, is_json: bool) -> None:
-    """Has the group DESTINATION go on where SOURCE is (mqadmin cloneGroupOffset)."""
+    """Has a group go on where another one is.
+
+    DESTINATION gets the offsets of SOURCE. In mqadmin: cloneGroupOffset.
+    """
     agree(f"the group {destination} will go on where {source} is")
     lags = groups.clone_group(admin, source, destination, topic=topic)
     output.show_list(lags, _LAGS, empty="nothing was cloned", is_json=is_json)

@@ -1,6 +1,7 @@
 """`escrowmq message`: single messages, and what the queues of a topic hold."""
 
 import base64
+import contextlib
 import sys
 from itertools import islice
 from typing import Any, BinaryIO, Final
@@ -12,7 +13,7 @@ from escrowmq.admin import messages, reading
 from escrowmq.admin.client import Admin
 from escrowmq.admin.place import Place
 from escrowmq.cli import output
-from escrowmq.cli.arguments import TIME_HELP, Time, Where, pairs
+from escrowmq.cli.arguments import TIME_HELP, Number, Time, Where, pairs
 from escrowmq.cli.asking import asking
 from escrowmq.protocol.properties import DELAY, KEYS, TAGS, TIMER_DELAY_MS
 
@@ -26,7 +27,7 @@ _FOUND: Final = {
     "keys": "keys",
 }
 _TOPIC: Final = click.argument("topic")
-_COUNT: Final = click.option("--max", "count_max", type=click.IntRange(min=1), help="As many messages at most.")
+_COUNT: Final = click.option("--max", "count_max", type=Number(min=1), help="As many messages at most.")
 
 
 @click.group()
@@ -41,15 +42,18 @@ def message() -> None:
 @click.option("--tag", help="What consumers choose by.")
 @click.option("--key", "keys", multiple=True, help="What it can be found by; as often as wanted.")
 @click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property; as often as wanted.")
+@click.option("--delay", type=click.FloatRange(min=0.001), metavar="SECONDS", help="Deliver it so much later.")
 @click.option(
-    "--delay", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Deliver it so much later."
-)
-@click.option(
-    "--delay-level", type=click.IntRange(min=1), help="Deliver it later, by one of the broker's delay levels."
+    "--delay-level",
+    type=Number(min=1),
+    help="Deliver it later, by a delay level of the broker.",
 )
 @click.option("--broker", metavar="NAME|HOST:PORT", help="Send it to this broker.")
 @click.option(
-    "--queue", "queue_id", type=click.IntRange(min=0), help="Send it to this queue. Default: the broker chooses."
+    "--queue",
+    "queue_id",
+    type=Number(min=0),
+    help="Its queue. Default: the broker chooses.",
 )
 @asking
 def send(
@@ -63,7 +67,10 @@ def send(
     is_json: bool,
     **said: Any,
 ) -> None:
-    """Sends a message (mqadmin sendMessage). BODY is its text; --file is for everything else."""
+    """Sends a message.
+
+    BODY is its text; --file is for everything else. In mqadmin: sendMessage.
+    """
     if (body is None) == (file is None):
         raise click.UsageError("say either BODY or --file")
     content = file.read() if file is not None else (body or "").encode()
@@ -79,8 +86,8 @@ def send(
 @message.command()
 @click.argument("message_id", metavar="[ID]", required=False)
 @click.option("--topic", help="Its topic: needed for the id that a producer gives, and for an offset.")
-@click.option("--queue", "queue_id", type=click.IntRange(min=0), help="Its queue, instead of an id.")
-@click.option("--offset", type=click.IntRange(min=0), help="Its offset in the queue, instead of an id.")
+@click.option("--queue", "queue_id", type=Number(min=0), help="Its queue, instead of an id.")
+@click.option("--offset", type=Number(min=0), help="Its offset in the queue, instead of an id.")
 @click.option("--broker", metavar="NAME", help="The broker of that queue.")
 @click.option("--body-only", is_flag=True, help="Write the body as it is, and nothing else.")
 @asking
@@ -95,10 +102,10 @@ def show(
     body_only: bool,
     is_json: bool,
 ) -> None:
-    """Shows a message by its ID, or by its place in a queue.
+    """Shows a message, by its id or its place.
 
-    ID is the one that a producer gave, with --topic, or the one that a broker gave
-    (mqadmin queryMsgByUniqueKey, queryMsgById, queryMsgByOffset).
+    ID is the one that its producer gave, with --topic, or the one that its broker gave.
+    In mqadmin: queryMsgByUniqueKey, queryMsgById, queryMsgByOffset.
     """
     if message_id is not None and queue_id is None and offset is None:
         found = messages.find_by_id(admin, message_id, topic=topic)
@@ -125,7 +132,10 @@ def show(
 def find(
     admin: Admin, *, topic: str, key: str, begin_ms: int, end_ms: int, count_max: int | None, is_json: bool
 ) -> None:
-    """Finds the newest messages of a TOPIC with a KEY, 64 of each broker at most (mqadmin queryMsgByKey)."""
+    """Finds messages by a key.
+
+    The newest of a TOPIC with a KEY, 64 of each broker at most. In mqadmin: queryMsgByKey.
+    """
     count_max = count_max or messages.FOUND_MAX
     found = messages.find_by_key(admin, topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
     if is_json:
@@ -136,7 +146,7 @@ def find(
 
 @message.command()
 @_TOPIC
-@click.option("--from", "begin", type=Where(), help=f"Where to begin. TIME is {TIME_HELP}.")
+@click.option("--from", "begin", type=Where(), metavar=Where.name, help=f"Where to begin. TIME is {TIME_HELP}.")
 @click.option("--to", "end_ms", type=Time(), help="Up to what was stored at TIME.")
 @click.option("--tag", "tags", multiple=True, help="Only with this tag; as often as wanted.")
 @click.option("--sql", default="", help="Only what this SQL92 expression wants, where the broker can filter so.")
@@ -155,9 +165,10 @@ def read(
     is_following: bool,
     is_json: bool,
 ) -> None:
-    """Prints the messages of a TOPIC, oldest first, without being a consumer (mqadmin printMsg, consumeMessage).
+    """Prints the messages of a topic.
 
-    It begins with the earliest message or, with --follow, behind the latest. With --json each message is a line.
+    Oldest first, and without being a consumer: nobody's progress changes. It begins with the earliest message or, with
+    --follow, behind the latest. With --json each message is a line. In mqadmin: printMsg, consumeMessage.
     """
     if is_following and end_ms is not None:
         raise click.UsageError("--follow has no end: leave --to out")
@@ -166,11 +177,13 @@ def read(
     place = begin if begin is not None else "latest" if is_following else "earliest"
     selection = reading.Selection(topic=topic, begin=place, end_ms=end_ms, tags=tags, sql=sql)
     found = reading.follow_topic(admin, selection) if is_following else reading.read_topic(admin, selection)
-    for one in islice(found, count_max):
-        if is_json:
-            output.show_json_line(_values(one))
-        else:
-            click.echo(_line(one))
+    # Ctrl-C is how one stops following.
+    with contextlib.suppress(*([KeyboardInterrupt] if is_following else [])):
+        for one in islice(found, count_max):
+            if is_json:
+                output.show_json_line(_values(one))
+            else:
+                click.echo(_line(one))
 
 
 def _properties(
@@ -212,7 +225,7 @@ def _line(found: messages.FoundMessage) -> str:
     text = _text(found.body)
     body = f"{len(found.body)} bytes that are no text" if text is None else output.printable(text).replace("\n", "\\n")
     place = f"{found.broker}/{found.queue_id}/{found.queue_offset}"
-    return f"{output.time_text(found.stored_at_ms)}  {place}  {output.text_of('tags', found.tags)}  {body}"
+    return f"{output.time_text(found.stored_at_ms)}  {place}  {output.text_of(found.tags)}  {body}"
 
 
 def _show(found: messages.FoundMessage) -> None:

@@ -44,10 +44,11 @@ def show_table(items: Sequence[object], columns: Mapping[str, str], *, empty: st
         return
     table = Table()
     for title, name in columns.items():
-        is_number = all(_is_number(name, getattr(item, name)) for item in items)
+        known = [value for item in items if (value := getattr(item, name)) is not None]
+        is_number = bool(known) and all(_is_number(name, value) for value in known)
         table.add_column(title, justify="right" if is_number else "left", overflow="fold")
     for item in items:
-        table.add_row(*(text_of(name, getattr(item, name)) for name in columns.values()))
+        table.add_row(*(_cell_text(name, getattr(item, name)) for name in columns.values()))
     console().print(table)
 
 
@@ -65,18 +66,14 @@ def show_facts(facts: Mapping[str, object]) -> None:
     table.add_column()
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(printable(name), text_of(name, value))
+        table.add_row(printable(name), text_of(value))
     console().print(table)
 
 
-def text_of(name: str, value: Any) -> str:
-    """The value of a name as people read it."""
-    if name.endswith(_TIME):
-        return time_text(value)
+def text_of(value: object) -> str:
+    """A value as people read it."""
     if value is None or value in ("", [], {}):
         return UNKNOWN
-    if name.endswith(_RATIO):
-        return f"{value:.0%}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -112,5 +109,11 @@ def values(found: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(found, name) for name in names}
 
 
+def _cell_text(name: str, value: Any) -> str:
+    if name.endswith(_TIME):
+        return time_text(value)
+    return f"{value:.0%}" if name.endswith(_RATIO) and value is not None else text_of(value)
+
+
 def _is_number(name: str, value: object) -> bool:
-    return isinstance(value, int | float | None) and not isinstance(value, bool) and not name.endswith(_TIME)
+    return isinstance(value, int | float) and not isinstance(value, bool) and not name.endswith(_TIME)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from escrowmq.admin import topics
 from escrowmq.admin.client import Admin
 from escrowmq.cli import output
-from escrowmq.cli.arguments import target_brokers, target_options
+from escrowmq.cli.arguments import Number, target_brokers, target_options
 from escrowmq.cli.asking import agreeing, asking
 from escrowmq.errors import NotThere
 from escrowmq.model.topic import Permission, TopicConfig
@@ -71,19 +71,22 @@ def topic() -> None:
 @click.option("--all", "is_all", is_flag=True, help="Retry, dead-letter and system topics too.")
 @asking
 def list_(admin: Admin, *, is_all: bool, is_json: bool) -> None:
-    """Lists topics with their queues, permissions and brokers (mqadmin topicList)."""
+    """Lists topics.
+
+    With their queues, permissions and brokers. In mqadmin: topicList.
+    """
     found = [found for found in topics.list_topics(admin) if is_all or found.kind == "normal"]
-    if is_json:
-        output.show_json(found)
-    else:
-        output.show_table(found, _SUMMARY, empty=_NO_TOPICS)
+    output.show_list(found, _SUMMARY, empty=_NO_TOPICS, is_json=is_json)
 
 
 @topic.command()
 @_TOPIC
 @asking
 def show(admin: Admin, *, name: str, is_json: bool) -> None:
-    """Shows where a topic is, who reads it, and what each queue holds (mqadmin topicRoute, topicStatus)."""
+    """Shows where a topic is and what it holds.
+
+    With the groups that read it and the offsets of each queue. In mqadmin: topicRoute, topicStatus.
+    """
     _show(topics.show_topic(admin, name), is_json=is_json)
 
 
@@ -93,9 +96,13 @@ def _settings(command: Command) -> Command:
         click.option("--type", "message_type", type=click.Choice(_TYPES), help="Kind of messages that it is for."),
         click.option("--ordered/--unordered", "is_ordered", default=None, help="Whether it is for ordered messages."),
         click.option("--permission", type=click.Choice(tuple(_PERMISSIONS)), help="What clients may do: read, write."),
-        click.option("--write-queues", type=click.IntRange(min=1), help="Queues to send to, where they differ."),
-        click.option("--read-queues", type=click.IntRange(min=1), help="Queues to read from, where they differ."),
-        click.option("--queues", type=click.IntRange(min=1), help=f"Queues on each broker. A new topic has {QUEUES}."),
+        click.option("--write-queues", type=Number(min=1), help="Queues to send to, where they differ."),
+        click.option("--read-queues", type=Number(min=1), help="Queues to read from, where they differ."),
+        click.option(
+            "--queues",
+            type=Number(min=1),
+            help=f"Queues on each broker. A new topic has {QUEUES}.",
+        ),
     ):
         command = option(command)
     return command
@@ -107,11 +114,14 @@ def _settings(command: Command) -> Command:
 @target_options
 @asking
 def create(admin: Admin, *, name: str, broker: str | None, cluster: str | None, is_json: bool, **said: Any) -> None:
-    """Makes a topic (mqadmin updateTopic)."""
+    """Makes a topic.
+
+    In mqadmin: updateTopic.
+    """
     brokers = target_brokers(admin, broker, cluster)
     there = topics.find_topic(admin, name, brokers)
     if there:
-        raise click.UsageError(f"{name!r} is there already, on {', '.join(there)}: `escrowmq topic update` alters it")
+        raise click.ClickException(f"{name!r} is there, on {', '.join(there)}; `escrowmq topic update` alters it")
     topics.put_topic(admin, _changed(TopicConfig(name, QUEUES, QUEUES), **said), brokers)
     _show_settings(topics.find_topic(admin, name, brokers), is_json=is_json)
 
@@ -122,7 +132,10 @@ def create(admin: Admin, *, name: str, broker: str | None, cluster: str | None, 
 @target_options
 @asking
 def update(admin: Admin, *, name: str, broker: str | None, cluster: str | None, is_json: bool, **said: Any) -> None:
-    """Alters a topic where it is; what is not said stays (mqadmin updateTopic, updateTopicPerm)."""
+    """Alters a topic.
+
+    On the brokers that have it; what is not said stays as it is. In mqadmin: updateTopic, updateTopicPerm.
+    """
     brokers = target_brokers(admin, broker, cluster)
     there = topics.find_topic(admin, name, brokers)
     if not there:
@@ -138,7 +151,10 @@ def update(admin: Admin, *, name: str, broker: str | None, cluster: str | None, 
 @agreeing
 @asking
 def delete(admin: Admin, *, name: str, agree: Agree, is_json: bool) -> None:
-    """Deletes a topic from all its brokers and name servers, and what groups have read of it (mqadmin deleteTopic)."""
+    """Deletes a topic.
+
+    From all its brokers and name servers, and with it what groups have read of it. In mqadmin: deleteTopic.
+    """
     admin.route(name)
     agree(f"the topic {name} and its messages will be gone")
     brokers = topics.delete_topic(admin, name)

@@ -37,3 +37,9 @@ class PullMessage(Struct, frozen=True):
     def is_by_tag(self) -> bool:
         """Whether the subscription that it brings along filters by tags."""
         return self.expression_type in ("", "TAG")
+
+
+class PullAnswer(Struct, frozen=True):
+    """Fields of the answer that say where to go on."""
+
+    next_offset: Long = field(name="nextBeginOffset")

@@ -47,6 +47,14 @@ class SendMessageV2(Struct, frozen=True):
     producer_group: str = field(default="", name="a")
 
 
+class SendAnswer(Struct, frozen=True):
+    """Where the message is; the id says it too."""
+
+    message_id: str = field(name="msgId")
+    queue_id: int = field(name="queueId")
+    queue_offset: int = field(name="queueOffset")
+
+
 def decode_send_message(code: int, ext_fields: Mapping[str, str]) -> SendMessage | SendMessageV2:
     """Reads the fields of a send, in the form that its code means.
 
