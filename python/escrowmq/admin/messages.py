@@ -27,6 +27,7 @@ from escrowmq.protocol.response_codes import ResponseCode
 
 PRODUCER_GROUP: Final = "TOOLS_PRODUCER"
 TIME_MAX_MS: Final = 2**63 - 1
+_INDEX_TIME_MS: Final = 1_000
 FOUND_MAX: Final = 64
 """As many as a broker answers with at a time."""
 
@@ -124,7 +125,8 @@ def find_by_key(
         topic=topic,
         key=key,
         count_max=min(count_max, FOUND_MAX),
-        begin_ms=begin_ms,
+        # The index goes by whole seconds, which end before the message came.
+        begin_ms=max(0, begin_ms - _INDEX_TIME_MS),
         end_ms=end_ms,
         unique="true" if is_unique else "",
     )
@@ -138,7 +140,7 @@ def find_by_key(
         for broker, outcome in zip(brokers, outcomes, strict=True)
         for record in records_of(expect(outcome))
         # The index goes by hashes, and the broker leaves it to who asks to look at the key itself.
-        if _has_key(record, key, is_unique=is_unique)
+        if _has_key(record, key, is_unique=is_unique) and begin_ms <= record.store_timestamp_ms <= end_ms
     ]
     return sorted(found, key=lambda message: message.stored_at_ms)[-count_max:]
 

@@ -53,8 +53,9 @@ def _options(command: Command) -> Command:
 @store.command()
 @_options
 def inspect(*, folder: Path, config_path: Path | None, settings: tuple[str, ...], is_json: bool) -> None:
-    """Shows what a store holds: its log, topics, key index and checkpoint.
+    """Shows what a store holds.
 
+    That is its log, topics, key index and checkpoint.
     Exits with 0, or with 3 where there is no store that can be looked at.
     """
     try:
@@ -69,8 +70,9 @@ def inspect(*, folder: Path, config_path: Path | None, settings: tuple[str, ...]
 @store.command()
 @_options
 def verify(*, folder: Path, config_path: Path | None, settings: tuple[str, ...], is_json: bool) -> None:
-    """Checks every record, queue entry and index entry of a store, and how they agree.
+    """Checks whether a store is whole.
 
+    Every record, queue entry and index entry, and how they agree.
     Exits with 0 for a whole store, 1 for a damaged one, 3 where there is none that can be looked at or it is open.
     """
     try:
