@@ -1,12 +1,17 @@
 """`escrowmq message`, asked of a broker that runs."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.commands.terminal import Terminal, call
+from tests.compat.broker_process import Client
+from tests.unit.broker.desk import heartbeat
 
+from escrowmq import Frame, decode_records
+from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.testing import LocalBroker
 
 FOUND = {"topic", "broker", "queue_id", "queue_offset", "message_id", "offset_id", "tags", "keys", "body"}
@@ -108,6 +113,35 @@ def test_a_message_that_is_not_there_is_said_to_be_so(terminal: Terminal, how: t
     done = terminal.run("message", "show", *how)
     assert done.exit_code == 3
     assert done.stderr.startswith("Error: there is no message ")
+
+
+def consume(consumer: Client, result: bytes) -> bytes:
+    """Consumes what the broker hands over; its body."""
+    told = consumer.await_told()
+    while told.code != RequestCode.CONSUME_MESSAGE_DIRECTLY:
+        told = consumer.await_told()
+    body = b'{"autoCommit":true,"consumeResult":"%s","order":false,"spentTimeMills":7}' % result
+    consumer.send(Frame(0, opaque=told.opaque, flag=1, body=body))
+    return bytes(decode_records(told.body)[0].body)
+
+
+def test_a_message_is_consumed_again(broker: LocalBroker, terminal: Terminal) -> None:
+    sent = send(terminal, "debit 10")
+    command = ("message", "redeliver", sent["message_id"], "--topic=orders", "--group=billing")
+    done = terminal.run(*command)
+    assert (done.exit_code, "the group 'billing' has no member at 'broker-a'" in done.stderr) == (3, True)
+    with Client(broker.address) as consumer, ThreadPoolExecutor(1) as thread:
+        consumer.ask(RequestCode.HEART_BEAT, body=heartbeat("client-1"))
+        consumed = thread.submit(consume, consumer, b"CR_SUCCESS")
+        told = terminal.json(*command)
+        assert consumed.result() == b"debit 10"
+        assert (told["client_id"], told["result"], told["spent_ms"]) == ("client-1", "CR_SUCCESS", 7)
+        consumed = thread.submit(consume, consumer, b"CR_LATER")
+        facts = terminal.facts(*command, "--client=client-1")
+        assert consumed.result() == b"debit 10"
+        assert (facts["client id"], facts["result"]) == ("client-1", "CR_LATER")
+        other = terminal.run(*command, "--client=client-2")
+        assert (other.exit_code, "has no member 'client-2'" in other.stderr) == (3, True)
 
 
 def test_messages_are_found_by_their_keys(broker: LocalBroker, terminal: Terminal) -> None:

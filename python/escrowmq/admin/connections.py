@@ -3,6 +3,7 @@
 It is a `Server` that listens nowhere: what it connects to, it may ask.
 """
 
+import itertools
 import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -42,14 +43,18 @@ class Connections:
         # Where each open question went: address and connection.
         self._asked: dict[int, tuple[str, int]] = {}
         self._answered: dict[int, Response] = {}
+        # Questions to addresses that nobody knows, by numbers that no server gets.
+        self._failed: dict[int, NotReachable] = {}
+        self._failures = itertools.count(-1, -1)
 
     def begin(self, address: str, question: Question) -> int:
-        """Asks, and returns the number of the question.
-
-        Raises:
-            NotReachable: The address has a name that nobody knows.
-        """
-        connection = self._connect(address)
+        """Asks, and returns the number of the question."""
+        try:
+            connection = self._connect(address)
+        except NotReachable as error:
+            number = next(self._failures)
+            self._failed[number] = error
+            return number
         fields = None if question.header is None else encode_header(question.header)
         number = self._peers.send(
             connection, question.code, ext_fields=fields, body=question.body, one_way=False, language="PYTHON"
@@ -100,7 +105,7 @@ class Connections:
         return connection
 
     def _is_settled(self, number: int) -> bool:
-        return number in self._answered or self._asked[number][1] in self._ended
+        return number in self._failed or number in self._answered or self._asked[number][1] in self._ended
 
     def _wait(self, is_done: Callable[[], bool], *, patience_s: float) -> None:
         """Waits while anything comes at all: whoever asks much has to wait longer, but not for silence."""
@@ -115,6 +120,8 @@ class Connections:
                     self._ended[event.connection] = event.reason
 
     def _take(self, number: int) -> Reply:
+        if number in self._failed:
+            return self._failed.pop(number)
         address, connection = self._asked.pop(number)
         answer = self._answered.pop(number, None)
         if answer is not None:

@@ -198,6 +198,12 @@ def find_group(admin: Admin, group: str, masters: Mapping[str, str]) -> dict[str
     return {broker: groups[group] for broker, groups in tables.items() if group in groups}
 
 
+def find_members(admin: Admin, group: str, address: str) -> list[str]:
+    """The client ids of the members of a group that are connected to a broker."""
+    online = _connections(admin.ask(address, _members_question(group), accepted=_ONLINE))
+    return sorted(member.client_id for member in online.connections) if online else []
+
+
 def settings_of(configs: Mapping[str, SubscriptionGroup]) -> list[GroupSettings]:
     """What `find_group` found, to be shown."""
     return [

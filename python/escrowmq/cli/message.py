@@ -7,9 +7,10 @@ from itertools import islice
 from typing import Any, BinaryIO, Final
 
 import click
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from escrowmq.admin import messages, reading
+from escrowmq.admin import messages, reading, redelivery
 from escrowmq.admin.client import Admin
 from escrowmq.admin.place import Place
 from escrowmq.cli import output
@@ -77,10 +78,7 @@ def send(
     sent = messages.send_message(
         admin, topic, content, properties=_properties(**said), broker=broker, queue_id=queue_id
     )
-    if is_json:
-        output.show_json(sent)
-    else:
-        output.show_facts({name.replace("_", " "): value for name, value in asdict(sent).items()})
+    _show_values(sent, is_json=is_json)
 
 
 @message.command()
@@ -120,6 +118,24 @@ def show(
     else:
         for one in found:
             _show(one)
+
+
+@message.command()
+@click.argument("message_id", metavar="ID")
+@click.option("--group", required=True, help="The group whose consumer gets it.")
+@click.option("--client", "client_id", help="Client id of the consumer. Default: the first that is connected.")
+@click.option("--topic", help="Its topic: needed for the id that a producer gives.")
+@asking
+def redeliver(
+    admin: Admin, *, message_id: str, group: str, client_id: str | None, topic: str | None, is_json: bool
+) -> None:
+    """Has a consumer consume a message again.
+
+    At once, and past its group's progress; shows what became of it. ID is as for show.
+    In mqadmin: queryMsgByUniqueKey -g -d, queryMsgById -g -d.
+    """
+    found, *_ = messages.find_by_id(admin, message_id, topic=topic)
+    _show_values(redelivery.redeliver(admin, found, group, client_id=client_id), is_json=is_json)
 
 
 @message.command()
@@ -184,6 +200,13 @@ def read(
                 output.show_json_line(_values(one))
             else:
                 click.echo(_line(one))
+
+
+def _show_values(item: Struct, *, is_json: bool) -> None:
+    if is_json:
+        output.show_json(item)
+    else:
+        output.show_facts({name.replace("_", " "): value for name, value in asdict(item).items()})
 
 
 def _properties(

@@ -94,6 +94,15 @@ def test_who_is_not_there_can_not_be_reached(connections: Connections) -> None:
         connections.ask("no-such-host.invalid:9876", QUESTION)
 
 
+def test_an_address_that_nobody_knows_costs_its_own_question_only(server: Server, connections: Connections) -> None:
+    lost = connections.begin("no-such-host.invalid:9876", QUESTION)
+    number = connections.begin(server.addresses[0], QUESTION)
+    server.answer([echo(request) for request in fetch_requests(server, 1)])
+    nobody, somebody = connections.replies([lost, number])
+    assert isinstance(nobody, NotReachable)
+    assert code_of(somebody) == ResponseCode.SUCCESS
+
+
 def test_a_refusal_says_who_what_and_why(server: Server, connections: Connections) -> None:
     number = connections.begin(server.addresses[0], Question(17))
     (request,) = fetch_requests(server, 1)
