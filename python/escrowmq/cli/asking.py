@@ -17,6 +17,8 @@ from escrowmq.errors import EscrowError, NoAnswer, NotReachable, NotThere, Refus
 from escrowmq.protocol.response_codes import ResponseCode
 
 Command = Callable[..., None]
+Agree = Callable[[str], None]
+"""Called with what is about to be done; it returns if that is agreed to."""
 
 REFUSED: Final = 1
 NOT_THERE: Final = 3

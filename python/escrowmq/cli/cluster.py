@@ -1,6 +1,5 @@
 """`escrowmq cluster`: brokers and name servers."""
 
-from collections.abc import Callable
 from typing import Final
 
 import click
@@ -9,9 +8,7 @@ from escrowmq.admin import clusters
 from escrowmq.admin.client import Admin
 from escrowmq.cli import output
 from escrowmq.cli.arguments import pairs
-from escrowmq.cli.asking import agreeing, asking
-
-Agree = Callable[[str], None]
+from escrowmq.cli.asking import Agree, agreeing, asking
 
 _BROKERS: Final = {
     "cluster": "cluster",

@@ -1,7 +1,6 @@
 """`escrowmq group`: consumer groups, how far they are and who is in them."""
 
 import contextlib
-from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -11,14 +10,11 @@ from escrowmq.admin import groups, topics
 from escrowmq.admin.client import Admin
 from escrowmq.admin.place import Place
 from escrowmq.cli import output
-from escrowmq.cli.arguments import TIME_HELP, Number, Where, target_brokers, target_options
-from escrowmq.cli.asking import agreeing, asking
+from escrowmq.cli.arguments import TIME_HELP, Command, Number, Where, target_brokers, target_options
+from escrowmq.cli.asking import Agree, agreeing, asking
 from escrowmq.errors import NotThere
 from escrowmq.model import names
 from escrowmq.model.subscription import SubscriptionGroup
-
-Command = Callable[..., Any]
-Agree = Callable[[str], None]
 
 _SUMMARY: Final = {
     "group": "group",

@@ -1,6 +1,5 @@
 """`escrowmq topic`: topics and their queues."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -9,13 +8,10 @@ from msgspec.structs import replace
 from escrowmq.admin import topics
 from escrowmq.admin.client import Admin
 from escrowmq.cli import output
-from escrowmq.cli.arguments import Number, target_brokers, target_options
-from escrowmq.cli.asking import agreeing, asking
+from escrowmq.cli.arguments import Command, Number, target_brokers, target_options
+from escrowmq.cli.asking import Agree, agreeing, asking
 from escrowmq.errors import NotThere
 from escrowmq.model.topic import Permission, TopicConfig
-
-Command = Callable[..., Any]
-Agree = Callable[[str], None]
 
 QUEUES: Final = 8
 _PERMISSIONS: Final = {
