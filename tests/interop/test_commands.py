@@ -33,10 +33,12 @@ def test_our_commands_work_with_apaches_servers(installation: Installation, tmp_
 
 
 def look_at_the_cluster(terminal: Terminal, apache: Apache) -> None:
+    # Apache's broker fails to tell how it is until it has been counting for a second.
+    await_value(lambda: [broker["version"] for broker in terminal.json("cluster", "list")], ["V5_5_0"])
     (broker,) = terminal.json("cluster", "list")
     assert (broker["cluster"], broker["broker"]) == (CLUSTER_NAME, BROKER_NAME)
-    assert (broker["address"], broker["version"]) == (apache.broker_address, "V5_5_0")
-    assert broker["messages_in_per_s"] is not None
+    assert (broker["address"], broker["problem"]) == (apache.broker_address, None)
+    assert 0 < broker["disk_used_ratio"] <= 1
     assert terminal.table("cluster", "list")[0]["version"] == "V5_5_0"
     assert terminal.json("cluster", "status", BROKER_NAME)["brokerVersionDesc"] == "V5_5_0"
     changed = terminal.json("cluster", "config", "set", BROKER_NAME, "waitTimeMillsInSendQueue=250")
