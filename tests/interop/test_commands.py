@@ -70,6 +70,8 @@ def messages_are_sent_and_found(terminal: Terminal) -> None:
     assert len(terminal.json("message", "find", "orders", "k1")) == 4
     lines = terminal.text("message", "read", "orders", "--tag=paid").splitlines()
     assert [line.rpartition("  ")[2] for line in lines] == [f"debit {number}" for number in range(4)]
+    followed = terminal.text("message", "read", "orders", "--follow", "--from=earliest", "--max=4").splitlines()
+    assert sorted(followed) == sorted(lines)
     assert [queue["messages"] for queue in terminal.json("topic", "show", "orders")["queues"]] == [2, 2]
 
 
