@@ -8,8 +8,12 @@
     │   ├── BadRecord            a commit-log record
     │   ├── BadBody              a compressed or batch body
     │   └── BadFilter            a filter expression
+    ├── NotThere                 a topic, group, broker or message that nobody knows; also a LookupError
+    ├── Refused                  a server's answer that is no success
     ├── TransportError
     │   ├── ListenFailed         an address can't be listened on; also an OSError                   retriable
+    │   ├── NotReachable         no connection, or its end before the answer; also a ConnectionError retriable
+    │   ├── NoAnswer             a server that does not answer in time; also a TimeoutError         retriable
     │   └── ServerClosed         the server was closed, or is the parent process's
     └── StoreError
         ├── StoreInUse           another process, or another Store of this one, has the folder      retriable
@@ -56,14 +60,18 @@ __all__ = [
     "IoFailure",
     "ListenFailed",
     "MissingFile",
+    "NoAnswer",
     "NoRecord",
     "NotALog",
+    "NotReachable",
+    "NotThere",
     "NotYetDurable",
     "PermissionDenied",
     "ProtocolError",
     "QueueConflict",
     "QueueGap",
     "QueueName",
+    "Refused",
     "ServerClosed",
     "StoreClosed",
     "StoreError",
@@ -123,6 +131,21 @@ class BadFilter(ProtocolError):
     problem: str
 
 
+class NotThere(EscrowError, LookupError):
+    """A topic, a group, a broker or a message that none of the servers that were asked knows."""
+
+    kind: str
+    name: str
+
+
+class Refused(EscrowError):
+    """A server answers a request with something else than success; the remark is the server's own."""
+
+    address: str
+    code: int
+    remark: str
+
+
 class TransportError(EscrowError):
     """A server could not do what it was asked."""
 
@@ -133,6 +156,20 @@ class ListenFailed(TransportError, OSError):
     retriable = True
     address: str
     system_error: int | None
+
+
+class NotReachable(TransportError, ConnectionError):
+    """A server can't be connected to, or closes the connection instead of answering."""
+
+    retriable = True
+    address: str
+
+
+class NoAnswer(TransportError, TimeoutError):
+    """A server does not answer in time. It may have done what it was asked all the same."""
+
+    retriable = True
+    address: str
 
 
 class ServerClosed(TransportError):

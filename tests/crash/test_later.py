@@ -19,7 +19,7 @@ from tests.crash.workload import DEAD_LETTERS, LATER, LEVELS, RETRIES, Workload
 
 from escrowmq import Record, Store
 from escrowmq.broker.delivery.levels import DelayLevels, queue_of
-from escrowmq.broker.names import SCHEDULE_TOPIC
+from escrowmq.model.names import SCHEDULE_TOPIC
 from escrowmq.protocol import fastjson
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.request_codes import RequestCode

@@ -12,8 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from escrowmq import _core
-from escrowmq.broker import names, native_metrics, queue_facts
+from escrowmq.broker import native_metrics, queue_facts
 from escrowmq.broker.context import Context
+from escrowmq.model import names
 from escrowmq.protocol.versions import version_name
 from escrowmq.telemetry import server_metrics
 from escrowmq.telemetry.metrics import Metric, Reading

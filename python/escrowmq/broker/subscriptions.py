@@ -10,23 +10,11 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from escrowmq.broker import names
 from escrowmq.broker.data_version import next_version
 from escrowmq.broker.ports import TextFile
+from escrowmq.model import names
 from escrowmq.model.data_version import DataVersion
 from escrowmq.model.subscription import SubscriptionGroup
-
-# Groups of RocketMQ's own tools and services, which every broker has.
-SYSTEM_GROUPS: Final = (
-    "TOOLS_CONSUMER",
-    "FILTERSRV_CONSUMER",
-    "SELF_TEST_C_GROUP",
-    "CID_ONS-HTTP-PROXY",
-    "CID_ONSAPI_PULL",
-    "CID_ONSAPI_PERMISSION",
-    "CID_ONSAPI_OWNER",
-    "CID_RMQ_SYS_TRANS",
-)
 
 GROUPS_MAX: Final = 100_000
 """Beyond this many, groups are made by operators only: a client must not fill memory and disk by inventing names."""
@@ -50,7 +38,7 @@ class SubscriptionGroups:
         self.has_auto_create = has_auto_create
         text = file.load()
         loaded = msgspec.json.decode(text, type=GroupsFile) if text is not None else GroupsFile()
-        system = {name: SubscriptionGroup(name=name) for name in SYSTEM_GROUPS}
+        system = {name: SubscriptionGroup(name=name) for name in names.SYSTEM_GROUPS}
         self._groups = system | loaded.groups
         self._forbidden = loaded.forbidden
         self._version = loaded.data_version if text is not None else DataVersion(timestamp_ms=now_ms())

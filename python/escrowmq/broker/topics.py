@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from escrowmq.broker import names, topic_attributes
+from escrowmq.broker import topic_attributes
 from escrowmq.broker.data_version import next_version
 from escrowmq.broker.ports import TextFile
+from escrowmq.model import names
 from escrowmq.model.data_version import DataVersion
 from escrowmq.model.topic import Permission, TopicConfig
 

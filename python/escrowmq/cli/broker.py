@@ -15,7 +15,10 @@ _log = structlog.get_logger()
 @broker_options
 @log_options("info")
 def broker(options: BrokerOptions, *, logs: Served) -> None:
-    """Runs a broker: it keeps messages, and clients send to it and read from it."""
+    """Runs a broker.
+
+    It keeps messages; clients send to it and read from it.
+    """
     with refusing_in_words():
         config = options.read_config()
         folder = broker_folder(config)

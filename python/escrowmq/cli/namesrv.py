@@ -20,7 +20,10 @@ from escrowmq.serving import Served
 @click.option("--config", "config_path", type=click.Path(path_type=Path), help="escrowmq.toml, or RocketMQ's .conf.")
 @log_options("info")
 def namesrv(*, config_path: Path | None, logs: Served, **said: int | str | Path | None) -> None:
-    """Runs a name server: brokers register with it, and clients ask it where topics are."""
+    """Runs a name server.
+
+    Brokers register with it, and clients ask it where topics are.
+    """
     with refusing_in_words():
         config = _settings(config_path, said)
         folder = Path(config.data) if config.data else default_data_folder(f"namesrv-{config.port}")

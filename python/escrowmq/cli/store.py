@@ -11,6 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from escrowmq._core import Inspection
+from escrowmq.cli import store_report
 from escrowmq.cli.options import BrokerOptions
 from escrowmq.errors import ConfigError, ForeignFile, MissingFile, NotALog, StoreError, WrongSize
 
@@ -52,13 +53,11 @@ def _options(command: Command) -> Command:
 @store.command()
 @_options
 def inspect(*, folder: Path, config_path: Path | None, settings: tuple[str, ...], is_json: bool) -> None:
-    """Shows what a store holds: its log, topics, key index and checkpoint.
+    """Shows what a store holds.
 
+    That is its log, topics, key index and checkpoint.
     Exits with 0, or with 3 where there is no store that can be looked at.
     """
-    # Imported when needed: few subcommands draw tables.
-    from escrowmq.cli import store_report  # noqa: PLC0415
-
     try:
         summary = Inspection.open(folder, **_sizes(config_path, settings)).summary()
     except StoreError as error:
@@ -71,13 +70,11 @@ def inspect(*, folder: Path, config_path: Path | None, settings: tuple[str, ...]
 @store.command()
 @_options
 def verify(*, folder: Path, config_path: Path | None, settings: tuple[str, ...], is_json: bool) -> None:
-    """Checks every record, queue entry and index entry of a store, and how they agree.
+    """Checks whether a store is whole.
 
+    Every record, queue entry and index entry, and how they agree.
     Exits with 0 for a whole store, 1 for a damaged one, 3 where there is none that can be looked at or it is open.
     """
-    # Imported when needed: few subcommands draw tables.
-    from escrowmq.cli import store_report  # noqa: PLC0415
-
     try:
         inspection = Inspection.open(folder, **_sizes(config_path, settings))
         holder = inspection.summary().holder

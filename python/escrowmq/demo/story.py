@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from escrowmq._core import Server
-from escrowmq.demo.client import Client
+from escrowmq.demo.client import Client, find_broker
 from escrowmq.demo.screen import Screen
 from escrowmq.demo.tally import QUEUES, QUEUES_PER_TOPIC, Tally, numbered
 from escrowmq.demo.up_process import UpProcess
@@ -46,7 +46,7 @@ class Story:
             NotStarted: The broker does not come back.
         """
         with self._screen.showing(self._tally):
-            with Client(self._find_broker()) as client:
+            with Client(find_broker(self.up.name_server)) as client:
                 # The first messages make their topics; whatever is sent before they are made could overtake them.
                 self._round(client, len(QUEUES))
                 self._rounds(client)
@@ -54,7 +54,7 @@ class Story:
                 self._kill_in_a_burst(client)
             self.up = self.up.start_again()
             self._screen.started(self.up, "back")
-            with Client(self._find_broker()) as client:
+            with Client(find_broker(self.up.name_server)) as client:
                 self._rounds(client)
                 self._read_all(client)
         self._screen.compared(self._tally)
@@ -67,10 +67,6 @@ class Story:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.up.stop()
-
-    def _find_broker(self) -> str:
-        with Client(self.up.name_server) as client:
-            return client.find_broker()
 
     def _rounds(self, client: Client) -> None:
         for _ in range(ROUNDS):

@@ -11,6 +11,8 @@ MILLISECONDS_OF_DAY: Final = 86_400_000
 _LENGTHS: Final = (32, 56)
 """Of an id with an address of version 4, and of version 6."""
 _OFFSET_SIZE: Final = 8
+_PORT_SIZE: Final = 4
+_VERSION_6: Final = 6
 
 
 def offset_message_id(store_host: str, log_offset: int) -> str:
@@ -35,6 +37,19 @@ def log_offset_of(message_id: str) -> int:
     if len(message_id) not in _LENGTHS:
         raise ValueError(f"{message_id!r} is no id of a stored message")
     return int.from_bytes(bytes.fromhex(message_id)[-_OFFSET_SIZE:], "big")
+
+
+def store_host_of(message_id: str) -> str:
+    """The broker in the id of a stored message, as `address:port`.
+
+    Raises:
+        ValueError: It is no such id.
+    """
+    if len(message_id) not in _LENGTHS:
+        raise ValueError(f"{message_id!r} is no id of a stored message")
+    place = bytes.fromhex(message_id)[:-_OFFSET_SIZE]
+    address, port = ipaddress.ip_address(place[:-_PORT_SIZE]), int.from_bytes(place[-_PORT_SIZE:], "big")
+    return f"[{address}]:{port}" if address.version == _VERSION_6 else f"{address}:{port}"
 
 
 class UniqueIds:

@@ -25,14 +25,14 @@ def encode_map(pairs: Iterable[tuple[object, object]]) -> bytes:
     return b"{%s}" % b",".join(fastjson.encode_strict(key) + b":" + fastjson.encode(value) for key, value in pairs)
 
 
-def with_text_keys(data: bytes | memoryview) -> bytes:
+def with_text_keys(data: bytes | memoryview, *, size_max_bytes: int = SIZE_MAX_BYTES) -> bytes:
     """The same text with each key that is an object turned into a string of its JSON, for any parser to read.
 
     Raises:
         BadBody: The text is too long, or its braces do not match.
     """
-    if len(data) > SIZE_MAX_BYTES:
-        raise BadBody(f"the body has {len(data)} bytes, and {SIZE_MAX_BYTES} are read at most")
+    if len(data) > size_max_bytes:
+        raise BadBody(f"the body has {len(data)} bytes, and {size_max_bytes} are read at most")
     written: list[bytes] = []
     opened: list[bytes] = []
     # Where the key begins that is being read, and how deep it lies.

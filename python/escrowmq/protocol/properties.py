@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 TAGS: Final = "TAGS"
+KEYS: Final = "KEYS"
 UNIQUE_KEY: Final = "UNIQ_KEY"
 WAIT: Final = "WAIT"
 DELAY: Final = "DELAY"

@@ -14,10 +14,13 @@ from typing import Final, Literal, Self, TypedDict, Unpack
 from msgspec.structs import replace
 
 from escrowmq import _core
+from escrowmq.admin import requests
+from escrowmq.admin.client import Admin
+from escrowmq.admin.connections import Question
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.config import Config, NameServerConfig, with_setting
-from escrowmq.testing import requests
-from escrowmq.testing.conversation import ask
+from escrowmq.model.topic import TopicConfig
+from escrowmq.protocol.properties import KEYS, TAGS
 from escrowmq.testing.servers import Servers
 from escrowmq.testing.serving_thread import ServingThread
 from escrowmq.testing.stored_message import StoredMessage, read_messages
@@ -38,6 +41,8 @@ _CONFIG: Final = Config(
         disk_refuse_ratio=1.0,
     ),
 )
+_PRODUCER_GROUP: Final = "escrowmq-testing"
+_PATIENCE_S: Final = 10.0
 _ADVANCE_MAX_MS: Final = (1 << 32) - 1
 _ROUNDS_MAX: Final = 1_000
 _DELIVERY_MAX_S: Final = 10.0
@@ -98,9 +103,9 @@ class LocalBroker:
         """Makes a topic, or alters it; the name server knows of it then.
 
         Raises:
-            ValueError: The broker refuses it; the message says why.
+            Refused: The broker does not want it; the message says why.
         """
-        ask(self._address, requests.create_topic(name, queues=queues))
+        self._ask(requests.create_topic(TopicConfig(name, queues, queues)))
 
     def send(
         self,
@@ -114,10 +119,12 @@ class LocalBroker:
         """Sends a message as a producer does, and returns when it is acknowledged.
 
         Raises:
-            ValueError: The broker refuses it; the message says why.
-            TimeoutError: The broker does not answer.
+            Refused: The broker does not want it; the message says why.
+            NoAnswer: The broker does not answer.
         """
-        ask(self._address, requests.send(topic, body, tags=tags, keys=keys, properties=properties or {}))
+        named = {TAGS: tags or "", KEYS: " ".join(keys), **(properties or {})}
+        given = {name: value for name, value in named.items() if value}
+        self._ask(requests.send(topic, body, group=_PRODUCER_GROUP, properties=given))
 
     def messages(self, topic: str, *, count: int = 0) -> list[StoredMessage]:
         """All messages of a topic, in the order in which they were stored; none where there is no such topic.
@@ -178,6 +185,11 @@ class LocalBroker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _ask(self, question: Question) -> None:
+        """Asks the broker as a client does."""
+        with Admin([self._name_server], patience_s=_PATIENCE_S) as admin:
+            admin.ask(self._address, question)
 
     def _start_broker(self) -> str:
         """Starts the broker, and waits until clients find it."""

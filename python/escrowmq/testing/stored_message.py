@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from escrowmq import _core
+from escrowmq.protocol.properties import KEYS, TAGS
 
 
 class StoredMessage(Struct, frozen=True, kw_only=True):
@@ -19,12 +20,12 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     @property
     def tags(self) -> str | None:
         """Its tag."""
-        return self.properties.get("TAGS")
+        return self.properties.get(TAGS)
 
     @property
     def keys(self) -> list[str]:
         """Its keys."""
-        return self.properties.get("KEYS", "").split()
+        return self.properties.get(KEYS, "").split()
 
 
 def read_messages(store: _core.Store, topic: str) -> list[StoredMessage]:

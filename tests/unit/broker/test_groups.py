@@ -9,7 +9,8 @@ from tests.unit.broker.desk import Desk, heartbeat
 
 from escrowmq._core import ConfigFile
 from escrowmq.broker.outcome import RETRY
-from escrowmq.broker.subscriptions import SYSTEM_GROUPS, SubscriptionGroups
+from escrowmq.broker.subscriptions import SubscriptionGroups
+from escrowmq.model.names import SYSTEM_GROUPS
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode

@@ -6,7 +6,7 @@ import pytest
 from tests.opening import open_small
 
 from escrowmq import Message
-from escrowmq.model.message_id import UniqueIds, offset_message_id
+from escrowmq.model.message_id import UniqueIds, log_offset_of, offset_message_id, store_host_of
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:10911", "[2001:db8::1]:10911"])
@@ -16,6 +16,18 @@ def test_an_id_says_where_a_message_is_as_its_record_does(tmp_path: Path, host: 
         store.wait_visible(receipts.end_offset)
         for record in store.read("orders", 0, 0):
             assert offset_message_id(host, record.log_offset) == record.offset_message_id
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:10911", "[2001:db8::1]:10911"])
+def test_from_an_id_it_can_be_read_where_a_message_is(host: str) -> None:
+    message_id = offset_message_id(host, 1_598)
+    assert (store_host_of(message_id), log_offset_of(message_id)) == (host, 1_598)
+
+
+@pytest.mark.parametrize("text", ["", "7F", "x" * 32, "7F" * 17])
+def test_what_is_no_id_says_nothing(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no id|hexadecimal"):
+        store_host_of(text)
 
 
 def test_an_id_says_who_made_it_and_when() -> None:

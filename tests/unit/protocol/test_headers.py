@@ -9,6 +9,7 @@ from msgspec import Struct
 from escrowmq.errors import BadHeader
 from escrowmq.protocol import headers
 from escrowmq.protocol.headers.decoding import decode_header
+from escrowmq.protocol.headers.encoding import encode_header
 from escrowmq.protocol.headers.get_route_info import GetRouteInfo
 from escrowmq.protocol.headers.register_broker import RegisterBroker
 
@@ -39,6 +40,13 @@ def test_every_request_names_its_first_missing_field(kind: type[Struct]) -> None
     with pytest.raises(BadHeader, match=f"^the custom field <{first}> is null$") as refused:
         decode_header(kind, {})
     assert refused.value.field == first
+
+
+def test_what_is_written_is_read_and_what_says_nothing_is_left_out() -> None:
+    header = GetRouteInfo("orders", accepts_strict_json_only=True, zone="north")
+    fields = encode_header(header)
+    assert fields == {"topic": "orders", "acceptStandardJsonOnly": "true", "__ZONE_NAME": "north"}
+    assert decode_header(GetRouteInfo, fields) == header
 
 
 def test_values_have_their_types() -> None:

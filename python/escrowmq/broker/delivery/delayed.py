@@ -17,13 +17,13 @@ from typing import Final
 import structlog
 
 from escrowmq import _core
-from escrowmq.broker import names
 from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.levels import DelayLevels, queue_of
 from escrowmq.broker.delivery.postponing import countdown_ms, release
 from escrowmq.broker.durable_progress import DurableProgress
 from escrowmq.broker.ports import AppendedMessage, Log, LogWatch, QueueEntry, ScheduleStore
 from escrowmq.errors import BadMessage, StoreError
+from escrowmq.model import names
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 
 # Requests wait while a slice is delivered, and the fast lane while it is appended.

@@ -7,10 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from escrowmq import _core
-from escrowmq.broker import names
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.levels import DelayLevels, queue_of
 from escrowmq.errors import BadHeader
+from escrowmq.model import names
 from escrowmq.protocol import properties
 
 _QUEUE_ID: Final = re.compile("[0-9]{1,9}")

@@ -8,11 +8,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from escrowmq.broker import names
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.postponing import delay_level
 from escrowmq.broker.refusal import Refused
 from escrowmq.broker_config import TimersConfig
+from escrowmq.model import names
 from escrowmq.protocol import properties
 from escrowmq.protocol.recall_handle import RecallHandle
 from escrowmq.protocol.response_codes import ResponseCode

@@ -1,8 +1,8 @@
 """Requests of operators about subscription groups."""
 
-from escrowmq.broker import names
 from escrowmq.broker.context import Context
 from escrowmq.broker.ports import ClientRequest
+from escrowmq.model import names
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.protocol.bodies.group_configs import decode_group, decode_group_list, encode_group, encode_group_table
 from escrowmq.protocol.headers.decoding import decode_header

@@ -7,7 +7,6 @@ letters. For any other the topic is made, and the fast lane stores it.
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from escrowmq.broker import names
 from escrowmq.broker.batches import Append
 from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.draft import Draft
@@ -18,6 +17,7 @@ from escrowmq.broker.outcome import RETRY, Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
 from escrowmq.broker.refusal import Refused
+from escrowmq.model import names
 from escrowmq.model.topic import Permission, TopicConfig, TopicSystemFlag
 from escrowmq.protocol import properties
 from escrowmq.protocol.headers.send_message import SendMessage, SendMessageV2, decode_send_message

@@ -1,9 +1,10 @@
 """Requests of operators about topics."""
 
-from escrowmq.broker import names, queue_facts, topic_attributes
+from escrowmq.broker import queue_facts, topic_attributes
 from escrowmq.broker.context import Context
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.broker.topic_attributes import BadAttribute
+from escrowmq.model import names
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.bodies.topic_configs import decode_topic_list, encode_topic, encode_topic_table

@@ -15,3 +15,12 @@ class ClusterInfo(Struct, frozen=True):
     def encode(self) -> bytes:
         """Compat: broker ids are written without quotes, whatever the version of who asks."""
         return fastjson.encode(self)
+
+
+def decode_cluster_info(body: bytes | memoryview) -> ClusterInfo:
+    """Reads the answer.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return fastjson.decode(body, ClusterInfo)

@@ -40,3 +40,12 @@ class ProducerConnections(Struct, frozen=True):
     def encode(self) -> bytes:
         """As JSON."""
         return fastjson.encode_strict(self)
+
+
+def decode_consumer_connections(body: bytes | memoryview) -> ConsumerConnections:
+    """Reads the answer to GET_CONSUMER_CONNECTION_LIST.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return fastjson.decode(body, ConsumerConnections)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.protocol import fastjson, object_keys
+from escrowmq.protocol.queue_tables import decode_queue_table
 
 
 class QueueProgress(Struct, frozen=True):
@@ -17,7 +18,8 @@ class QueueProgress(Struct, frozen=True):
     broker_offset: int = field(name="brokerOffset")
     consumer_offset: int = field(name="consumerOffset")
     last_consumed_at_ms: int = field(name="lastTimestamp")
-    pulled_offset: int = field(name="pullOffset")
+    # Brokers from before 5.0 do not say it.
+    pulled_offset: int = field(default=0, name="pullOffset")
 
 
 class ConsumeStats(Struct, frozen=True):
@@ -55,3 +57,12 @@ def encode_broker_consume_stats(address: str, groups: Mapping[str, Sequence[Cons
         sum(stats.behind for stats in all_stats),
         sum(stats.in_flight for stats in all_stats),
     )
+
+
+def decode_consume_stats(body: bytes | memoryview) -> dict[MessageQueue, QueueProgress]:
+    """Reads the queues of an answer to GET_CONSUME_STATS.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return decode_queue_table(body, QueueProgress)

@@ -2,16 +2,9 @@
 
 from collections.abc import Mapping
 
-import msgspec
-from msgspec import Struct, field
-
-from escrowmq.errors import BadBody
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.protocol import fastjson, object_keys
-
-
-class _ClientStatus(Struct, frozen=True):
-    offsets: dict[str, int] = field(default_factory=dict, name="messageQueueTable")
+from escrowmq.protocol.queue_tables import decode_queue_table
 
 
 def decode_client_status(body: bytes | memoryview) -> dict[MessageQueue, int]:
@@ -20,11 +13,7 @@ def decode_client_status(body: bytes | memoryview) -> dict[MessageQueue, int]:
     Raises:
         BadBody: It is none.
     """
-    status = fastjson.decode(object_keys.with_text_keys(body), _ClientStatus)
-    try:
-        return {msgspec.json.decode(queue, type=MessageQueue): offset for queue, offset in status.offsets.items()}
-    except msgspec.DecodeError as error:
-        raise BadBody(f"the body has a queue that is none: {error}") from error
+    return decode_queue_table(body, int, name="messageQueueTable", size_max_bytes=object_keys.SIZE_MAX_BYTES)
 
 
 def encode_consumer_status(consumers: Mapping[str, Mapping[MessageQueue, int]]) -> bytes:

@@ -21,6 +21,12 @@ class GroupList(Struct, frozen=True):
     groups: list[SubscriptionGroup] = field(name="groupConfigList")
 
 
+class GroupTable(Struct, frozen=True):
+    """All groups of a broker."""
+
+    groups: dict[str, SubscriptionGroup] = field(name="subscriptionGroupTable")
+
+
 def decode_group(body: bytes | memoryview) -> SubscriptionGroup:
     """Reads the group of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP.
 
@@ -48,8 +54,17 @@ def encode_group_table(
     )
 
 
+def decode_group_table(body: bytes | memoryview) -> dict[str, SubscriptionGroup]:
+    """Reads the groups of an answer to GET_ALL_SUBSCRIPTIONGROUP_CONFIG.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return _decode(body, GroupTable).groups
+
+
 def encode_group(group: SubscriptionGroup) -> bytes:
-    """The answer to GET_SUBSCRIPTIONGROUP_CONFIG."""
+    """The answer to GET_SUBSCRIPTIONGROUP_CONFIG, and the body of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
     return fastjson.encode_strict(group)
 
 

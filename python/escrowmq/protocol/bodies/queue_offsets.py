@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.protocol import fastjson, object_keys
+from escrowmq.protocol.queue_tables import decode_queue_table
 
 
 def encode_queue_offsets(offsets: Mapping[MessageQueue, int]) -> bytes:
@@ -18,3 +19,12 @@ def encode_queue_offset_list(offsets: Mapping[MessageQueue, int]) -> bytes:
         for queue, offset in offsets.items()
     ]
     return fastjson.encode_strict({"offsetTable": rows})
+
+
+def decode_queue_offsets(body: bytes | memoryview) -> dict[MessageQueue, int]:
+    """Reads offsets by queue.
+
+    Raises:
+        BadBody: They are none.
+    """
+    return decode_queue_table(body, int)

@@ -40,3 +40,12 @@ def encode_topic_table(topics: Mapping[str, TopicConfig], version: DataVersion) 
 def encode_topic(topic: TopicConfig) -> bytes:
     """The answer to GET_TOPIC_CONFIG."""
     return fastjson.encode_strict(topic)
+
+
+def decode_topic(body: bytes | memoryview) -> TopicConfig:
+    """Reads the answer to GET_TOPIC_CONFIG.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return fastjson.decode(body, TopicConfig)

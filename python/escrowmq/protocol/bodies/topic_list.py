@@ -14,3 +14,12 @@ class TopicList(Struct, frozen=True, omit_defaults=True):
     def encode(self) -> bytes:
         """The list as JSON."""
         return fastjson.encode_strict(self)
+
+
+def decode_topic_list(body: bytes | memoryview) -> list[str]:
+    """Reads the names of an answer.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return fastjson.decode(body, TopicList).topics

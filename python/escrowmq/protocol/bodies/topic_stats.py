@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.protocol import object_keys
+from escrowmq.protocol.queue_tables import decode_queue_table
 
 
 class TopicOffset(Struct, frozen=True):
@@ -22,3 +23,12 @@ class TopicOffset(Struct, frozen=True):
 def encode_topic_stats(queues: Mapping[MessageQueue, TopicOffset]) -> bytes:
     """The answer to GET_TOPIC_STATS_INFO."""
     return b'{"offsetTable":%s,"topicPutTps":0.0}' % object_keys.encode_map(queues.items())
+
+
+def decode_topic_stats(body: bytes | memoryview) -> dict[MessageQueue, TopicOffset]:
+    """Reads the answer.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return decode_queue_table(body, TopicOffset)

@@ -7,3 +7,9 @@ class AddWritePermission(Struct, frozen=True):
     """Fields of the request."""
 
     broker_name: str = field(name="brokerName")
+
+
+class AddWritePermissionAnswer(Struct, frozen=True):
+    """Fields of the answer."""
+
+    topics: int = field(name="addTopicCount")

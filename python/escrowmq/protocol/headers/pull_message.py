@@ -4,6 +4,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from escrowmq.protocol.headers.decoding import Long
+
+MAY_WAIT: Final = 2
+"""The bit of `sysFlag` that lets the broker wait for a message where there is none."""
+
 SUBSCRIPTION_IN_REQUEST: Final = 4
 """The bit of `sysFlag` that says that the request brings its subscription along."""
 
@@ -18,6 +23,10 @@ class PullMessage(Struct, frozen=True):
     subscription_version: int = field(default=0, name="subVersion")
     expression_type: str = field(default="TAG", name="expressionType")
     expression: str = field(default="", name="subscription")
+    offset: Long = field(default=0, name="queueOffset")
+    count_max: int = field(default=32, name="maxMsgNums")
+    commit_offset: Long = field(default=0, name="commitOffset")
+    wait_max_ms: Long = field(default=0, name="suspendTimeoutMillis")
 
     @property
     def has_subscription(self) -> bool:
@@ -28,3 +37,9 @@ class PullMessage(Struct, frozen=True):
     def is_by_tag(self) -> bool:
         """Whether the subscription that it brings along filters by tags."""
         return self.expression_type in ("", "TAG")
+
+
+class PullAnswer(Struct, frozen=True):
+    """Fields of the answer that say where to go on."""
+
+    next_offset: Long = field(name="nextBeginOffset")

@@ -12,3 +12,9 @@ class SearchOffset(Struct, frozen=True):
     queue_id: int = field(name="queueId")
     timestamp_ms: Long = field(name="timestamp")
     boundary: str = field(default="LOWER", name="boundaryType")
+
+
+class OffsetAnswer(Struct, frozen=True):
+    """Fields of the answer to every question for an offset."""
+
+    offset: Long

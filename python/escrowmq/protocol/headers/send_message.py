@@ -26,6 +26,7 @@ class SendMessage(Struct, frozen=True):
     is_unit_mode: bool = field(default=False, name="unitMode")
     retries_max: int | None = field(default=None, name="maxReconsumeTimes")
     is_batch: bool = field(default=False, name="batch")
+    producer_group: str = field(default="", name="producerGroup")
 
 
 class SendMessageV2(Struct, frozen=True):
@@ -43,6 +44,15 @@ class SendMessageV2(Struct, frozen=True):
     is_unit_mode: bool = field(default=False, name="k")
     retries_max: int | None = field(default=None, name="l")
     is_batch: bool = field(default=False, name="m")
+    producer_group: str = field(default="", name="a")
+
+
+class SendAnswer(Struct, frozen=True):
+    """Where the message is; the id says it too."""
+
+    message_id: str = field(name="msgId")
+    queue_id: int = field(name="queueId")
+    queue_offset: int = field(name="queueOffset")
 
 
 def decode_send_message(code: int, ext_fields: Mapping[str, str]) -> SendMessage | SendMessageV2:

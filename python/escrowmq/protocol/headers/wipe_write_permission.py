@@ -7,3 +7,9 @@ class WipeWritePermission(Struct, frozen=True):
     """Fields of the request."""
 
     broker_name: str = field(name="brokerName")
+
+
+class WipeWritePermissionAnswer(Struct, frozen=True):
+    """Fields of the answer."""
+
+    topics: int = field(name="wipeTopicCount")

@@ -45,6 +45,21 @@ UNSENDABLE_TOPICS: Final = frozenset(
     {SCHEDULE_TOPIC, HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC}
 )
 
+TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+"""As this group RocketMQ's tools read: it is always there, and has no progress."""
+
+# Groups of RocketMQ's own tools and services, which every broker has.
+SYSTEM_GROUPS: Final = (
+    TOOLS_GROUP,
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+    "CID_RMQ_SYS_TRANS",
+)
+
 _ALLOWED: Final = "^[%|a-zA-Z0-9_-]+$"
 _ALLOWED_PATTERN: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 
