@@ -20,7 +20,7 @@ use crate::offset::LogOffset;
 use crate::poison::Poison;
 use append::Appender;
 pub(crate) use hot_window::HotWindow;
-pub(crate) use queue_offsets::QueueOffsets;
+pub(crate) use queue_offsets::{QueueOffsets, TopicOffsets};
 pub use read::StoredRecord;
 pub(crate) use read::Walk;
 
