@@ -1507,6 +1507,9 @@ class FastLaneStatistics:
     def pulls(self) -> int:
         """Pull requests that were answered."""
     @property
+    def pulls_found(self) -> int:
+        """Those of them that were answered with messages."""
+    @property
     def messages_pulled(self) -> int:
         """Messages in the answers to pulls."""
     @property

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from escrowmq import _core
+from escrowmq.broker.traffic_statistics import Amounts
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.messages import Request
 
@@ -200,6 +201,22 @@ class DelayedMessages(Protocol):
 
     def offsets(self) -> DelayOffsets:
         """How far each level is delivered."""
+
+
+class Statistics(Protocol):
+    """What came and went lately, and how the broker is: `statistics.Statistics`, or a test's own."""
+
+    def find(self, name: str, key: str) -> Amounts | None:
+        """How much there was of something lately; None where there never was any."""
+
+    def put_per_s(self, topic: str) -> float:
+        """Messages that came in for a topic each second of the last minute."""
+
+    def got_per_s(self, group: str, topic: str) -> float:
+        """Messages of a topic that went out to a group each second of the last minute."""
+
+    def runtime_info(self) -> Mapping[str, str]:
+        """How the broker is, under RocketMQ's keys."""
 
 
 class TimedMessages(Protocol):

@@ -26,6 +26,7 @@ from escrowmq.broker.handlers import (
     send_back,
     sends,
     settings,
+    statistics,
     timers,
     topics,
 )
@@ -86,6 +87,8 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: each(consumers.status),
     RequestCode.GET_CONSUMER_RUNNING_INFO: each(consumers.running_info),
     RequestCode.CONSUME_MESSAGE_DIRECTLY: each(consumers.consume_directly),
+    RequestCode.GET_BROKER_RUNTIME_INFO: each(statistics.runtime_info),
+    RequestCode.VIEW_BROKER_STATS_DATA: each(statistics.view),
     RequestCode.GET_BROKER_CONFIG: each(settings.show),
     RequestCode.UPDATE_BROKER_CONFIG: each(settings.change),
 }

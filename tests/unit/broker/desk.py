@@ -19,6 +19,7 @@ from escrowmq.broker.settings import Settings
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
+from escrowmq.broker.traffic_statistics import Amounts
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.errors import BadMessage, NoRecord, StoreError
 from escrowmq.model.data_version import DataVersion
@@ -249,6 +250,29 @@ class TestTimers:
         return '{"timingCount":{}}'
 
 
+@dataclass
+class TestStatistics:
+    """What is said to have come and gone, by name and key."""
+
+    __test__ = False
+
+    amounts: dict[tuple[str, str], Amounts] = field(default_factory=dict)
+
+    def find(self, name: str, key: str) -> Amounts | None:
+        return self.amounts.get((name, key))
+
+    def put_per_s(self, topic: str) -> float:
+        found = self.find("TOPIC_PUT_NUMS", topic)
+        return 0.0 if found is None else found.minute.per_s
+
+    def got_per_s(self, group: str, topic: str) -> float:
+        found = self.find("GROUP_GET_NUMS", f"{topic}@{group}")
+        return 0.0 if found is None else found.minute.per_s
+
+    def runtime_info(self) -> dict[str, str]:
+        return {"brokerActive": "true"}
+
+
 class Desk:
     """All of a broker's tables."""
 
@@ -266,6 +290,7 @@ class Desk:
         self.store = store if isinstance(store, TestStore) else TestStore()
         self.delayed = TestDelayed()
         self.timers = TestTimers()
+        self.statistics = TestStatistics()
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
         self.filters_file = filters or TextInMemory()
@@ -296,6 +321,7 @@ class Desk:
             store=store or self.store,
             log=self.store,
             delayed=self.delayed,
+            statistics=self.statistics,
             timers=self.timers,
             now_ms=self.clock,
             wall_ms=self.clock,

@@ -84,7 +84,7 @@ def stats(context: Context, request: ClientRequest) -> Answer:
         MessageQueue(context.broker_name, queue_id, topic.name): _offset(context, topic.name, queue_id)
         for queue_id in range(max(topic.read_queues, topic.write_queues))
     }
-    return Answer(body=encode_topic_stats(offsets))
+    return Answer(body=encode_topic_stats(offsets, put_per_s=context.statistics.put_per_s(topic.name)))
 
 
 def _offset(context: Context, topic: str, queue_id: int) -> TopicOffset:
