@@ -155,6 +155,7 @@ class Broker:
         live_settings = LiveSettings(
             settings,
             server=self._server,
+            store=self._store,
             topics=topics,
             groups=groups,
             clients=clients,

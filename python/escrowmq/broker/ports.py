@@ -164,7 +164,23 @@ class StoredQueue(Protocol):
 
 
 class MessageStore(Protocol):
-    """What handlers read of the store: `escrowmq._core.Store`, or a test's own."""
+    """What handlers read of the store, and have it clean: `escrowmq._core.Store`, or a test's own."""
+
+    def queues(self) -> Sequence[StoredQueue]:
+        """All queues."""
+
+    def delete_topics(self, topics: Sequence[str]) -> int:
+        """Deletes topics with their queues, durably.
+
+        Raises:
+            TopicInUse: Messages are appended to one of them all the time.
+        """
+
+    def expire_soon(self) -> None:
+        """Has old log files go whatever the hour. Does not wait for them."""
+
+    def expire_queues(self) -> None:
+        """Removes files of queues and of the key index that hold nothing of the log any more."""
 
     def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
         """A queue, where there is one."""

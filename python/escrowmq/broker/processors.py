@@ -13,6 +13,7 @@ import structlog
 from escrowmq.broker.batches import BatchHandler, appending, each, failed
 from escrowmq.broker.context import Context
 from escrowmq.broker.handlers import (
+    cleaning,
     clients,
     consumers,
     consumption,
@@ -89,6 +90,9 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.CONSUME_MESSAGE_DIRECTLY: each(consumers.consume_directly),
     RequestCode.GET_BROKER_RUNTIME_INFO: each(statistics.runtime_info),
     RequestCode.VIEW_BROKER_STATS_DATA: each(statistics.view),
+    RequestCode.DELETE_EXPIRED_COMMITLOG: each(cleaning.delete_expired_log),
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: each(cleaning.clean_expired_queues),
+    RequestCode.CLEAN_UNUSED_TOPIC: each(cleaning.clean_unused_topics),
     RequestCode.GET_BROKER_CONFIG: each(settings.show),
     RequestCode.UPDATE_BROKER_CONFIG: each(settings.change),
 }

@@ -1,6 +1,6 @@
 """How much the broker did, and how it is: what is counted anyway, noted every ten seconds, in RocketMQ's words."""
 
-import shutil
+import os
 from collections.abc import Mapping
 
 from escrowmq import _core
@@ -63,7 +63,7 @@ class Statistics:
         )
 
     def _facts(self) -> RuntimeFacts:
-        numbers, disk = self._store.statistics(), shutil.disk_usage(self._store.path)
+        numbers, disk = self._store.statistics(), os.statvfs(self._store.path)
         return RuntimeFacts(
             booted_at_ms=self._booted_at_ms,
             now_ms=self._wall_ms(),
@@ -73,8 +73,9 @@ class Statistics:
             visible_end=numbers.visible_end,
             first_stored_at_ms=queue_facts.oldest_stored_at_ms(self._store),
             disk_used_ratio=numbers.disk_used_ratio,
-            disk_total_bytes=disk.total,
-            disk_free_bytes=disk.free,
+            disk_total_bytes=disk.f_blocks * disk.f_frsize,
+            # Compat: with what is kept for root.
+            disk_free_bytes=disk.f_bfree * disk.f_frsize,
             store_path=str(self._store.path),
             bytes_put=numbers.bytes_appended,
             puts_failed=self._server.fast_lane_statistics().sends_refused,

@@ -123,6 +123,8 @@ class TestStore:
         self.records: dict[int, TestRecord] = {}
         self.found: list[bytes] = []
         self.searches: list[tuple[str, str, int, int, int | None]] = []
+        # How often it was cleaned, and how.
+        self.cleanings: list[str] = []
 
     def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
         if self.failure is not None:
@@ -143,6 +145,23 @@ class TestStore:
     def appended(self) -> list[Message]:
         """All messages that were appended."""
         return [message for batch in self.batches for message in batch]
+
+    def queues(self) -> list[TestQueue]:
+        return [TestQueue(topic, queue_id, 0, len(times)) for (topic, queue_id), times in self.times.items()]
+
+    def delete_topics(self, topics: Sequence[str]) -> int:
+        if self.failure is not None:
+            raise self.failure
+        gone = [queue for queue in self.times if queue[0] in topics]
+        for queue in gone:
+            del self.times[queue]
+        return len(gone)
+
+    def expire_soon(self) -> None:
+        self.cleanings.append("log")
+
+    def expire_queues(self) -> None:
+        self.cleanings.append("queues")
 
     def queue(self, topic: str, queue_id: int) -> TestQueue | None:
         times = self.times.get((topic, queue_id))
