@@ -599,8 +599,27 @@ class Store:
         """What opening found and did."""
     def statistics(self) -> Statistics:
         """Numbers since the store was opened."""
-    def expire(self) -> ExpiryReport:
-        """Removes what is too old or does not fit any more, now and not at the next round."""
+    def expire(self, *, any_hour: bool = False) -> ExpiryReport:
+        """Removes what is too old or does not fit any more, now and not at the next round.
+
+        Args:
+            any_hour: Whether old log files go in other hours than `retention_hour` too.
+        """
+    def expire_soon(self) -> None:
+        """Has old log files go whatever the hour, in the next twenty rounds. Does not wait for them."""
+    def expire_queues(self) -> None:
+        """Removes files of queues and of the key index that hold nothing of the log any more."""
+    def set_retention(self, *, age_ms: int, hour: int, disk_clean_ratio: float) -> None:
+        """Goes on with other values of `retention_age_ms`, `retention_hour` and `disk_clean_ratio`."""
+    def delete_topics(self, topics: Sequence[str]) -> int:
+        """Deletes topics, durably: their queues go, and a topic that is made again begins at queue offset 0.
+
+        Their messages stay in the log, and can be found by key, until they expire. How many queues went is returned.
+
+        Raises:
+            TopicInUse: Messages are appended to one of them all the time.
+            StorePoisoned: A flush failed; open the store again.
+        """
     def fail_next_flush(self) -> None:
         """Has the next flush fail as if the disk had refused it: the store is poisoned then. For tests."""
     def abandon(self) -> None:
@@ -1487,6 +1506,9 @@ class FastLaneStatistics:
     @property
     def pulls(self) -> int:
         """Pull requests that were answered."""
+    @property
+    def pulls_found(self) -> int:
+        """Those of them that were answered with messages."""
     @property
     def messages_pulled(self) -> int:
         """Messages in the answers to pulls."""

@@ -30,6 +30,7 @@
         ├── BadConfig            a configuration file that is no JSON, nor is its backup
         ├── BadOption            an option that no store can be made with; also a ValueError
         ├── BadMessage           a message that can't be stored; also a ValueError
+        ├── TopicInUse           topics that are appended to while they are deleted                 retriable
         ├── NotYetDurable        a wait ended before its event; also a TimeoutError                 retriable
         ├── NoRecord             no record begins there; also a LookupError
         ├── Damaged              a record that was whole once is not any more
@@ -77,6 +78,7 @@ __all__ = [
     "StoreError",
     "StoreInUse",
     "StorePoisoned",
+    "TopicInUse",
     "TransportError",
     "UnsupportedStore",
     "WrongSize",
@@ -281,6 +283,13 @@ class BadMessage(StoreError, ValueError):
     field: str
     found: int | None
     limit: int | None
+
+
+class TopicInUse(StoreError):
+    """Topics that can't be deleted, since somebody appends to them all the time."""
+
+    retriable = True
+    topics: list[str]
 
 
 class NotYetDurable(StoreError, TimeoutError):

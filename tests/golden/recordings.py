@@ -47,6 +47,11 @@ def filters() -> list[dict[str, Any]]:
     return list(rows("filters.jsonl.gz"))
 
 
+def runtime_infos() -> list[dict[str, str]]:
+    """What a broker says of itself, early and late."""
+    return [row["table"] for row in rows("runtime-info.jsonl.gz")]
+
+
 def unpack_store(name: str, folder: Path) -> Path:
     """Unpacks a store directory into `folder`."""
     with tarfile.open(DATA / f"store-{name}.tar.gz") as archive:

@@ -110,7 +110,12 @@ def run_program(
     code = JavaProcess(program, command, home=home).await_end(deadline_s)
     if code != 0:
         raise ApacheError(f"{program} {' '.join(arguments)} exited with {code}")
-    with rows_path.open(encoding="utf-8") as rows:
+    return read_rows(rows_path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """What a program has told so far."""
+    with path.open(encoding="utf-8") as rows:
         return [json.loads(row) for row in rows]
 
 

@@ -73,3 +73,31 @@ def test_segments_expire_by_the_clock_and_without_being_asked(tmp_path: Path) ->
             assert time.monotonic() < deadline_s
             clock.advance(30 * MINUTE_MS)
             time.sleep(0.02)
+
+
+def test_old_segments_go_at_another_hour_when_somebody_asks_for_it(tmp_path: Path) -> None:
+    clock = Clock()
+    other_hour = (time.localtime().tm_hour + 12) % 24
+    options = {**STORE, "retention_age_ms": DAY_MS, "retention_hour": other_hour, "checkpoint_interval_ms": 10}
+    with Store.open(tmp_path, clock=clock, **options) as store:
+        while store.statistics().segments < 3:
+            appended_at_ms(store)
+        store.wait_visible(store.log_end)
+        clock.advance(DAY_MS)
+        assert store.expire().segments_expired == 0
+        store.expire_soon()
+        deadline_s = time.monotonic() + PATIENCE_S
+        while store.log_start == 0:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.02)
+
+
+def test_other_rules_for_expiry_hold_at_once(tmp_path: Path) -> None:
+    with Store.open(tmp_path, retention_age_ms=DAY_MS, **STORE) as store:
+        while store.statistics().segments < 3:
+            appended_at_ms(store)
+        store.wait_visible(store.log_end)
+        assert store.expire(any_hour=True).segments_expired == 0
+        store.set_retention(age_ms=0, hour=4, disk_clean_ratio=1.0)
+        assert store.expire(any_hour=True).segments_expired > 0
+        store.expire_queues()

@@ -331,6 +331,22 @@ def test_expiry_moves_the_start_of_log_and_queues(folder: Path) -> None:
             store.record_at(0)
 
 
+def test_a_deleted_topic_leaves_nothing_but_records(folder: Path) -> None:
+    with open_small(folder) as store:
+        append_visibly(store, [Message("orders", b"old", keys="k"), Message("other", b"stays")])
+        (held,) = store.read("orders", 0, 0)
+        assert store.delete_topics(["orders", "none"]) == 1
+        assert [queue.topic for queue in store.queues()] == ["other"]
+        assert store.queue("orders", 0) is None
+        assert (bytes(held.body), len(store.find_by_key("orders", "k"))) == (b"old", 1)
+        append_visibly(store, [Message("orders", b"new")])
+        assert [(record.queue_offset, bytes(record.body)) for record in store.read("orders", 0, 0)] == [(0, b"new")]
+    with open_small(folder) as store:
+        assert [bytes(record.body) for record in store.read("orders", 0, 0)] == [b"new"]
+        with pytest.raises(TypeError):
+            store.delete_topics([1])  # type: ignore[list-item]
+
+
 def test_statistics_count(store: Store) -> None:
     append_visibly(store, [Message("orders", b"a"), Message("orders", b"b")])
     numbers = store.statistics()

@@ -35,7 +35,7 @@ fn append(store: &Store, count: u64, batch: usize) -> Duration {
         spent += start.elapsed();
         settle(store);
         std::thread::sleep(PAUSE);
-        store.expire().expect("expire");
+        store.expire(false).expect("expire");
     }
     spent.mul_f64(count as f64 / (bursts * burst * batch) as f64)
 }

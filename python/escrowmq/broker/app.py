@@ -35,8 +35,10 @@ from escrowmq.broker.registration import Registration
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.settling import Settled, Settling
 from escrowmq.broker.snapshot import Snapshots
+from escrowmq.broker.statistics import Statistics
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
+from escrowmq.broker.traffic_statistics import SAMPLE_MS
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.errors import ServerClosed
 from escrowmq.protocol.messages import Answer
@@ -114,6 +116,7 @@ class Broker:
                 save_interval_ms=config.delay_offsets_interval_ms,
                 wall_ms=clock.wall_ms,
             )
+            statistics = Statistics(self._store, self._server, self._delayed, cluster=config.cluster, clock=clock)
             on_failure.pop_all()
         self._context = Context(
             broker_name=config.name,
@@ -130,6 +133,7 @@ class Broker:
             store=self._store,
             log=log,
             delayed=self._delayed,
+            statistics=statistics,
             timers=self._timers,
             now_ms=self._now_ms,
             wall_ms=clock.wall_ms,
@@ -151,6 +155,7 @@ class Broker:
         live_settings = LiveSettings(
             settings,
             server=self._server,
+            store=self._store,
             topics=topics,
             groups=groups,
             clients=clients,
@@ -171,6 +176,7 @@ class Broker:
                 Task(self._expire_clients, CLIENT_SCAN_MS),
                 Task(self._expire_leases, LEASE_SCAN_MS),
                 Task(self._save_filters, FILTERS_SAVE_MS),
+                Task(statistics.sample, SAMPLE_MS),
             ],
             now_ms=self._now_ms(),
         )

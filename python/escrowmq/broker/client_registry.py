@@ -55,6 +55,7 @@ class ClientRegistry:
         self.expiry_ms = expiry_ms
         self._consumers: dict[str, ConsumerGroup] = {}
         self._producers: dict[str, dict[int, Client]] = {}
+        self._producers_by_id: dict[str, Client] = {}
         # Connections of every group, so that a closed connection costs its own groups only.
         self._groups_of: dict[int, set[str]] = {}
         self._producer_groups_of: dict[int, set[str]] = {}
@@ -74,6 +75,10 @@ class ClientRegistry:
         """The producers of a group; None where there never was one."""
         members = self._producers.get(group)
         return None if members is None else list(members.values())
+
+    def find_producer(self, client_id: str) -> Client | None:
+        """The producer of an id that was heard of last, if it is still there."""
+        return self._producers_by_id.get(client_id)
 
     def all_producers(self) -> list[Client]:
         """The producers of all groups; one of several groups as often."""
@@ -103,6 +108,7 @@ class ClientRegistry:
             return
         groups.add(group)
         self._producers.setdefault(group, {})[client.connection] = client
+        self._producers_by_id[client.client_id] = client
         self._last_seen_ms[client.connection] = now_ms
 
     def unregister_consumer(self, connection: int, group: str) -> bool:
@@ -120,7 +126,9 @@ class ClientRegistry:
         """Forgets a producer of a group."""
         self._producer_groups_of.get(connection, set()).discard(group)
         members = self._producers.get(group, {})
-        members.pop(connection, None)
+        client = members.pop(connection, None)
+        if client is not None and not self._producer_groups_of.get(connection):
+            self._forget_id(client)
         if not members:
             self._producers.pop(group, None)
         self._forget_if_unused(connection)
@@ -152,6 +160,11 @@ class ClientRegistry:
             group.subscriptions = kept
             self.subscriptions_version += 1
         return has_other_topics
+
+    def _forget_id(self, client: Client) -> None:
+        """Forgets the id of a producer, unless it has come back on another connection."""
+        if self._producers_by_id.get(client.client_id) == client:
+            del self._producers_by_id[client.client_id]
 
     def _forget_if_unused(self, connection: int) -> None:
         if not self._groups_of.get(connection):

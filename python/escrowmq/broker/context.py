@@ -10,7 +10,7 @@ from escrowmq.broker.consumer_filters import ConsumerFilters
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Notice
-from escrowmq.broker.ports import DelayedMessages, Log, MessageStore, OffsetTable, TimedMessages
+from escrowmq.broker.ports import DelayedMessages, Log, MessageStore, OffsetTable, Statistics, TimedMessages
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
@@ -39,6 +39,7 @@ class Context:
     store: MessageStore
     log: Log
     delayed: DelayedMessages
+    statistics: Statistics
     # None where messages may have no time of their own.
     timers: TimedMessages | None
     now_ms: Callable[[], int]

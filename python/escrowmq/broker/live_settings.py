@@ -18,6 +18,13 @@ class Guarded(Protocol):
         """Changes what the broker allows."""
 
 
+class Cleaned(Protocol):
+    """What expires: `escrowmq._core.Store`, or a test's own."""
+
+    def set_retention(self, *, age_ms: int, hour: int, disk_clean_ratio: float) -> None:
+        """Changes when old log files go."""
+
+
 class LiveSettings:
     """Passes changes on. What is not in its table is looked up by whoever needs it."""
 
@@ -26,6 +33,7 @@ class LiveSettings:
         settings: Settings,
         *,
         server: Guarded,
+        store: Cleaned,
         topics: Topics,
         groups: SubscriptionGroups,
         clients: ClientRegistry,
@@ -34,6 +42,7 @@ class LiveSettings:
     ) -> None:
         self._settings = settings
         self._server = server
+        self._store = store
         self._topics = topics
         self._groups = groups
         self._clients = clients
@@ -64,6 +73,13 @@ class LiveSettings:
         self._clients.expiry_ms = self._settings.broker.client_timeout_ms
         self._save_offsets.interval_ms = self._settings.broker.offsets_interval_ms
 
+    def pass_retention(self) -> None:
+        """When old log files go."""
+        store = self._settings.store
+        self._store.set_retention(
+            age_ms=store.retention_age_ms, hour=store.retention_hour, disk_clean_ratio=store.disk_clean_ratio
+        )
+
 
 _PASSERS: Final[Mapping[str, Callable[[LiveSettings], None]]] = {
     "brokerPermission": LiveSettings.pass_permission,
@@ -71,4 +87,6 @@ _PASSERS: Final[Mapping[str, Callable[[LiveSettings], None]]] = {
     "autoCreateSubscriptionGroup": LiveSettings.pass_creation,
     "channelExpiredTimeout": LiveSettings.pass_times,
     "flushConsumerOffsetInterval": LiveSettings.pass_times,
+    "deleteWhen": LiveSettings.pass_retention,
+    "diskMaxUsedSpaceRatio": LiveSettings.pass_retention,
 }

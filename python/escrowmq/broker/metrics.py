@@ -182,9 +182,8 @@ def _lags(found: Overview, server: _core.BrokerServer, store: _core.Store) -> It
 
 
 def _oldest_age_ms(found: Overview, store: _core.Store) -> int:
-    if store.log_start == store.visible_end:
-        return 0
-    return max(0, found.now_ms - store.record_at(store.log_start).store_timestamp_ms)
+    oldest_ms = queue_facts.oldest_stored_at_ms(store)
+    return 0 if oldest_ms == queue_facts.NO_TIME else max(0, found.now_ms - oldest_ms)
 
 
 def _topic_and_group(key: str) -> tuple[str, str]:

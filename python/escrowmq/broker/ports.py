@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from escrowmq import _core
+from escrowmq.broker.traffic_statistics import Amounts
 from escrowmq.protocol.bodies.delay_offsets import DelayOffsets
 from escrowmq.protocol.messages import Request
 
@@ -163,7 +164,23 @@ class StoredQueue(Protocol):
 
 
 class MessageStore(Protocol):
-    """What handlers read of the store: `escrowmq._core.Store`, or a test's own."""
+    """What handlers read of the store, and have it clean: `escrowmq._core.Store`, or a test's own."""
+
+    def queues(self) -> Sequence[StoredQueue]:
+        """All queues."""
+
+    def delete_topics(self, topics: Sequence[str]) -> int:
+        """Deletes topics with their queues, durably.
+
+        Raises:
+            TopicInUse: Messages are appended to one of them all the time.
+        """
+
+    def expire_soon(self) -> None:
+        """Has old log files go whatever the hour. Does not wait for them."""
+
+    def expire_queues(self) -> None:
+        """Removes files of queues and of the key index that hold nothing of the log any more."""
 
     def queue(self, topic: str, queue_id: int) -> StoredQueue | None:
         """A queue, where there is one."""
@@ -200,6 +217,22 @@ class DelayedMessages(Protocol):
 
     def offsets(self) -> DelayOffsets:
         """How far each level is delivered."""
+
+
+class Statistics(Protocol):
+    """What came and went lately, and how the broker is: `statistics.Statistics`, or a test's own."""
+
+    def find(self, name: str, key: str) -> Amounts | None:
+        """How much there was of something lately; None where there never was any."""
+
+    def put_per_s(self, topic: str) -> float:
+        """Messages that came in for a topic each second of the last minute."""
+
+    def got_per_s(self, group: str, topic: str) -> float:
+        """Messages of a topic that went out to a group each second of the last minute."""
+
+    def runtime_info(self) -> Mapping[str, str]:
+        """How the broker is, under RocketMQ's keys."""
 
 
 class TimedMessages(Protocol):

@@ -13,6 +13,7 @@ import structlog
 from escrowmq.broker.batches import BatchHandler, appending, each, failed
 from escrowmq.broker.context import Context
 from escrowmq.broker.handlers import (
+    cleaning,
     clients,
     consumers,
     consumption,
@@ -23,9 +24,11 @@ from escrowmq.broker.handlers import (
     offsets,
     pulls,
     queries,
+    replies,
     send_back,
     sends,
     settings,
+    statistics,
     timers,
     topics,
 )
@@ -43,6 +46,8 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.SEND_MESSAGE: appending(sends.send),
     RequestCode.SEND_MESSAGE_V2: appending(sends.send),
     RequestCode.SEND_BATCH_MESSAGE: appending(sends.send),
+    RequestCode.SEND_REPLY_MESSAGE: each(replies.reply),
+    RequestCode.SEND_REPLY_MESSAGE_V2: each(replies.reply),
     RequestCode.CONSUMER_SEND_MSG_BACK: appending(send_back.send_back),
     RequestCode.GET_ALL_DELAY_OFFSET: each(delays.offsets),
     RequestCode.GET_TIMER_CHECK_POINT: each(timers.checkpoint),
@@ -86,6 +91,11 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: each(consumers.status),
     RequestCode.GET_CONSUMER_RUNNING_INFO: each(consumers.running_info),
     RequestCode.CONSUME_MESSAGE_DIRECTLY: each(consumers.consume_directly),
+    RequestCode.GET_BROKER_RUNTIME_INFO: each(statistics.runtime_info),
+    RequestCode.VIEW_BROKER_STATS_DATA: each(statistics.view),
+    RequestCode.DELETE_EXPIRED_COMMITLOG: each(cleaning.delete_expired_log),
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: each(cleaning.clean_expired_queues),
+    RequestCode.CLEAN_UNUSED_TOPIC: each(cleaning.clean_unused_topics),
     RequestCode.GET_BROKER_CONFIG: each(settings.show),
     RequestCode.UPDATE_BROKER_CONFIG: each(settings.change),
 }

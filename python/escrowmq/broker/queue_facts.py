@@ -1,8 +1,10 @@
-"""What operators are told of a queue: where it begins and ends, and when its messages were stored."""
+"""What operators are told of queues and of the log: where they begin and end, and when messages were stored."""
 
 from typing import Final
 
+from escrowmq import _core
 from escrowmq.broker.ports import MessageStore
+from escrowmq.errors import NoRecord
 
 NO_TIME: Final = -1
 """The store time of a message that is not there."""
@@ -25,6 +27,14 @@ def stored_at_ms(store: MessageStore, topic: str, queue_id: int, offset: int) ->
 def first_stored_at_ms(store: MessageStore, topic: str, queue_id: int) -> int:
     """When the first message was stored that is still there; -1 for none."""
     return stored_at_ms(store, topic, queue_id, bounds(store, topic, queue_id)[0])
+
+
+def oldest_stored_at_ms(store: _core.Store) -> int:
+    """When the oldest message of the log was stored; -1 for none."""
+    try:
+        return store.record_at(store.log_start).store_timestamp_ms
+    except NoRecord:
+        return NO_TIME
 
 
 def _is_number(queue_id: int) -> bool:

@@ -18,13 +18,16 @@ from escrowmq.config import Config, with_setting
 from escrowmq.errors import ConfigError
 from escrowmq.model.data_version import DataVersion
 
-# Nothing of what is left out names a path, an address or a size on disk.
+# Whatever names a path, an address or a size on disk is left out. So is how long messages are kept: timers store theirs
+# anew before they expire, and have begun with what was set.
 CHANGEABLE: Final = frozenset(
     {
         "autoCreateSubscriptionGroup",
         "autoCreateTopicEnable",
         "brokerPermission",
         "channelExpiredTimeout",
+        "deleteWhen",
+        "diskMaxUsedSpaceRatio",
         "flushConsumerOffsetInterval",
         "useServerSideResetOffset",
     }

@@ -24,6 +24,8 @@ POP_CHECKPOINT: Final = "POP_CK"
 REGION: Final = "MSG_REGION"
 TRACE_ON: Final = "TRACE_ON"
 CLUSTER: Final = "CLUSTER"
+REPLY_TO_CLIENT: Final = "REPLY_TO_CLIENT"
+REPLY_PUSHED_MS: Final = "PUSH_REPLY_TIME"
 
 TIMERS: Final = (TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS)
 """Each of them says when a message is to be delivered."""

@@ -11,6 +11,9 @@ STRICT_JSON_ROUTES: Final = 401
 MAPPINGS_IN_COMPRESSED_BODY: Final = 413
 """From 5.0.0 on, a compressed registration ends with the mappings of static topics."""
 
+LATEST: Final = 513
+"""5.5.0, which our servers say they are."""
+
 _FIRST_REGULAR: Final = 212
 _FIRST_UNKNOWN: Final = 812
 _PER_MAJOR, _PER_MINOR, _PER_PATCH = 200, 20, 2

@@ -102,6 +102,7 @@ fn class_of(error: &StoreError) -> &'static str {
         StoreError::DiskFull { .. } => "DiskFull",
         StoreError::Poisoned { .. } => "StorePoisoned",
         StoreError::Closed => "StoreClosed",
+        StoreError::TopicInUse { .. } => "TopicInUse",
         StoreError::NotYetDurable { .. } => "NotYetDurable",
         StoreError::NoRecord { .. } => "NoRecord",
         StoreError::Damaged { .. } => "Damaged",
@@ -167,6 +168,7 @@ fn add_facts(facts: &Bound<'_, PyDict>, error: &StoreError) -> PyResult<()> {
             facts.set_item("refuse_percent", refuse_percent)?;
         }
         StoreError::Poisoned { cause } => facts.set_item("cause", cause)?,
+        StoreError::TopicInUse { topics } => facts.set_item("topics", topics)?,
         StoreError::NotYetDurable { offset, waited_ms } => {
             facts.set_item("offset", offset.0)?;
             facts.set_item("waited_ms", waited_ms)?;

@@ -253,8 +253,34 @@ impl Store {
         self.with(py, |store| Ok(store.statistics())).map(Into::into)
     }
 
-    fn expire(&self, py: Python<'_>) -> PyResult<ExpiryReport> {
-        self.with(py, RustStore::expire).map(Into::into)
+    #[pyo3(signature = (*, any_hour = false))]
+    fn expire(&self, py: Python<'_>, any_hour: bool) -> PyResult<ExpiryReport> {
+        self.with(py, |store| store.expire(any_hour)).map(Into::into)
+    }
+
+    fn expire_soon(&self) -> PyResult<()> {
+        self.get().map(RustStore::expire_soon)
+    }
+
+    fn expire_queues(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, RustStore::expire_queues)
+    }
+
+    #[pyo3(signature = (*, age_ms, hour, disk_clean_ratio))]
+    fn set_retention(&self, age_ms: i64, hour: u8, disk_clean_ratio: f64) -> PyResult<()> {
+        let store = self.get()?;
+        store.set_retention(Retention {
+            age_max_ms: age_ms,
+            delete_hour: hour,
+            clean_ratio: disk_clean_ratio,
+            ..store.options().retention
+        });
+        Ok(())
+    }
+
+    fn delete_topics(&self, py: Python<'_>, topics: Vec<String>) -> PyResult<usize> {
+        let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
+        self.with(py, |store| store.delete_topics(&topics))
     }
 
     fn fail_next_flush(&self) -> PyResult<()> {

@@ -111,6 +111,12 @@ pub enum StoreError {
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
+    /// Topics that can't be deleted, since somebody appends to them all the time.
+    #[error("messages are appended to {topics} while they are deleted", topics = topics.join(", "))]
+    TopicInUse {
+        /// The topics.
+        topics: Vec<String>,
+    },
     /// A wait ended before its event.
     #[error("{offset} was not durable after {waited_ms} ms")]
     NotYetDurable {

@@ -1,10 +1,11 @@
-//! Removing old segments: by age at a given hour, by disk use at any. A segment leaves the log at once; its file goes
-//! when no reader holds it, or after a grace, since a reader keeps its memory whatever becomes of the file.
+//! Removing old segments: by age at a given hour or when someone asks for it, by disk use at any time. A segment leaves
+//! the log at once; its file goes when no reader holds it, or after a grace, since a reader keeps its memory whatever
+//! becomes of the file. Files that have to wait are tried again in every round.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -17,6 +18,9 @@ use crate::store_core::StoreCore;
 
 /// Segments removed in one run, so that a run stays short. Apache removes as many.
 const SEGMENTS_PER_RUN_MAX: usize = 10;
+
+/// Rounds that remove old segments whatever the hour, once someone has asked for it. Apache does as many.
+const ASKED_ROUNDS: u32 = 20;
 
 /// What a run removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,9 +45,14 @@ struct Doomed {
 /// Removes old segments.
 #[derive(Debug)]
 pub(crate) struct Expiry {
-    retention: Retention,
+    retention: Mutex<Retention>,
+    /// From this share of the disk on, writes are refused. Looked at for every append, and never changed.
+    refuse_ratio: f64,
     doomed: Mutex<Vec<Doomed>>,
     running: Mutex<()>,
+    /// Rounds that are left to remove old segments whatever the hour, and whether one of them is to be now.
+    asked_rounds: AtomicU32,
+    is_asked: AtomicBool,
     /// Share of the disk in use, as the bits of an `f64`.
     used_ratio: AtomicU64,
 }
@@ -51,9 +60,12 @@ pub(crate) struct Expiry {
 impl Expiry {
     pub fn new(retention: Retention) -> Self {
         Self {
-            retention,
+            retention: Mutex::new(retention),
+            refuse_ratio: retention.refuse_ratio,
             doomed: Mutex::new(Vec::new()),
             running: Mutex::new(()),
+            asked_rounds: AtomicU32::new(0),
+            is_asked: AtomicBool::new(false),
             used_ratio: AtomicU64::new(0.0_f64.to_bits()),
         }
     }
@@ -65,7 +77,28 @@ impl Expiry {
 
     /// The share of the disk in use, where it is too much for writes.
     pub fn full_ratio(&self) -> Option<f64> {
-        Some(self.used_ratio()).filter(|ratio| *ratio >= self.retention.refuse_ratio)
+        Some(self.used_ratio()).filter(|ratio| *ratio >= self.refuse_ratio)
+    }
+
+    /// Goes on with other rules; from which share of the disk on writes are refused does not change.
+    pub fn set_retention(&self, retention: Retention) {
+        *self.retention.lock() = Retention { refuse_ratio: self.refuse_ratio, ..retention };
+    }
+
+    /// The rules.
+    pub fn retention(&self) -> Retention {
+        *self.retention.lock()
+    }
+
+    /// Has old segments go in the next rounds whatever the hour, the first of which is to be soon.
+    pub fn ask(&self) {
+        self.asked_rounds.store(ASKED_ROUNDS, Ordering::Release);
+        self.is_asked.store(true, Ordering::Release);
+    }
+
+    /// Whether a round is to be now, which is asked for no more.
+    pub fn take_asked(&self) -> bool {
+        self.is_asked.swap(false, Ordering::AcqRel)
     }
 
     /// Files that wait for their readers.
@@ -85,22 +118,25 @@ impl Expiry {
         self.running.lock()
     }
 
-    /// Removes what is due.
-    pub fn run(&self, core: &StoreCore) -> Result<ExpiryReport> {
+    /// Removes what is due; what is old whatever the hour, if so said or asked for before.
+    pub fn run(&self, core: &StoreCore, is_any_hour: bool) -> Result<ExpiryReport> {
         // One run at a time: two that look at the same oldest segment would take two.
         let _running = self.running.lock();
         core.refuse_if_closed()?;
         let used_ratio = self.look_at_disk(&*core.disk, &core.layout.root)?;
         let now_ms = core.clock.now_ms();
-        let by_age =
-            core.clock.local_hour() == self.retention.delete_hour || used_ratio >= self.retention.clean_ratio;
-        let by_force = used_ratio >= self.retention.force_ratio;
+        let retention = self.retention();
+        let by_age = core.clock.local_hour() == retention.delete_hour
+            || used_ratio >= retention.clean_ratio
+            || is_any_hour
+            || self.take_asked_round();
+        let by_force = used_ratio >= retention.force_ratio;
         let mut report = ExpiryReport::default();
         // What is not durable stays, in async mode too: a segment that comes back after a crash must be whole.
         let limit = core.visible_end().min(core.durable_end());
         while report.segments_expired < SEGMENTS_PER_RUN_MAX {
             let Some(newest_ms) = core.log.first_segment_newest_ms(limit) else { break };
-            let is_old = now_ms - newest_ms >= self.retention.age_max_ms;
+            let is_old = now_ms - newest_ms >= retention.age_max_ms;
             if !(by_force || by_age && is_old) {
                 break;
             }
@@ -125,18 +161,32 @@ impl Expiry {
         }
         report.files_removed = self.remove_files(core, now_ms)?;
         if report.files_removed > 0 {
-            // Behind the log's files, not before them: a segment that is still there after a crash is in service again,
-            // and its messages are in their queues and in the index.
-            let start = self
-                .doomed
-                .lock()
-                .first()
-                .map_or(report.log_start, |oldest| LogOffset(oldest.segment.start()));
-            core.queues.expire(start)?;
-            core.index.lock().expire(start)?;
+            self.follow(core)?;
         }
         report.files_waiting = self.waiting();
         Ok(report)
+    }
+
+    /// Removes the files of queues and index that hold nothing of the log any more.
+    pub fn run_queues(&self, core: &StoreCore) -> Result<()> {
+        let _running = self.running.lock();
+        core.refuse_if_closed()?;
+        self.follow(core)
+    }
+
+    /// Lets queues and index follow the log's start.
+    fn follow(&self, core: &StoreCore) -> Result<()> {
+        // Behind the log's files, not before them: a segment that is still there after a crash is in service again, and
+        // its messages are in their queues and in the index.
+        let oldest = self.doomed.lock().first().map(|oldest| LogOffset(oldest.segment.start()));
+        let start = oldest.unwrap_or(core.log.start());
+        core.queues.expire(start)?;
+        core.index.lock().expire(start)
+    }
+
+    fn take_asked_round(&self) -> bool {
+        let left = |rounds: u32| rounds.checked_sub(1);
+        self.asked_rounds.fetch_update(Ordering::AcqRel, Ordering::Acquire, left).is_ok()
     }
 
     /// Removes the files of doomed segments, oldest first, up to the first that must wait: a crash then leaves a log
@@ -146,7 +196,7 @@ impl Expiry {
         let mut removed = 0;
         while let Some(oldest) = doomed.first() {
             let is_held = Arc::strong_count(&oldest.segment) > 1;
-            if is_held && now_ms - oldest.since_ms < self.retention.reader_grace_ms {
+            if is_held && now_ms - oldest.since_ms < self.retention().reader_grace_ms {
                 break;
             }
             match remove_file(&*core.disk, &core.layout.commit_log, oldest.segment.path()) {

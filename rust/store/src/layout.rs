@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! commitlog/  consumequeue/<topic>/<queue>/  index/  config/  checkpoint  abort  lock     Apache RocketMQ's
-//! escrowmq/   visible, stop, temporary/                                                    ours, unseen by Apache
+//! escrowmq/   visible, stop, deleted, temporary/                                           ours, unseen by Apache
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub struct StoreLayout {
     pub visible: PathBuf,
     /// What an orderly stop found.
     pub stop: PathBuf,
+    /// Topics that were deleted.
+    pub deleted_topics: PathBuf,
     /// Files that have not got their final name yet.
     pub temporary: PathBuf,
 }
@@ -67,6 +69,7 @@ impl StoreLayout {
             lock: root.join("lock"),
             visible: own.join("visible"),
             stop: own.join("stop"),
+            deleted_topics: own.join("deleted"),
             temporary: own.join("temporary"),
             root: root.to_path_buf(),
             own,

@@ -3,7 +3,8 @@
 //! [`Store`] is a directory that is open; [`StoreCore`] the same without threads, for tests that run its steps in an
 //! order of their own. Data flows one way: messages are appended to the log, the log is flushed, the queue builder
 //! turns what is durable into queue and index entries, readers follow the queues back into the log. Queues and index
-//! are functions of the log: remove them, and the next start makes them again.
+//! are functions of the log, and of the list of topics that were deleted: remove them, and the next start makes them
+//! again.
 //!
 //! ```text
 //! disk/           what a file system promises, and nothing more; the seam for crash tests
@@ -13,6 +14,7 @@
 //! key_index/      messages by key
 //! queue_builder   log -> queues and index
 //! timer/          messages that wait for a time of their own
+//! topic_deletion  queues that go with their topic, for good
 //! recovery/       what a start does with what it finds
 //! store_core      all of it, step by step; store: on threads
 //! ```
@@ -23,10 +25,12 @@ pub mod clock;
 mod commit_log;
 pub mod config_file;
 pub mod consume_queue;
+pub mod deleted_topics;
 pub mod directory_lock;
 pub mod disk;
 pub mod error;
 mod expiry;
+mod expiry_rounds;
 pub mod inspection;
 pub mod key_index;
 pub mod layout;
@@ -40,12 +44,14 @@ mod recovery;
 mod running_mark;
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod small_file;
 mod statistics;
 mod stop_note;
 mod store;
 mod store_core;
 mod store_reads;
 pub mod timer;
+mod topic_deletion;
 mod visible_limit;
 
 pub use arrivals::{Arrival, ArrivalListener};

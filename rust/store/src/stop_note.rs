@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::consume_queue::QueueStatus;
-use crate::disk::{Allocation, Disk};
-use crate::error::{Result, StoreError};
+use crate::disk::Disk;
+use crate::error::Result;
 use crate::mapped::remove_file;
 use crate::offset::LogOffset;
+use crate::small_file;
 
 /// A larger note is none of ours: it would name a million queues.
 const SIZE_MAX_BYTES: u64 = 256 << 20;
@@ -38,21 +39,12 @@ impl StopNote {
 
     /// Writes it, durably.
     pub fn save(&self, disk: &dyn Disk, path: &Path, temporary_folder: &Path) -> Result<()> {
-        let text = self.to_json().to_string();
-        let temporary = temporary_folder.join("stop");
-        disk.create(&temporary, 0, Allocation::OnDemand)
-            .and_then(|file| file.write_at(0, text.as_bytes()).and_then(|()| file.sync()))
-            .and_then(|()| disk.rename(&temporary, path))
-            .and_then(|()| path.parent().map_or(Ok(()), |folder| disk.sync_folder(folder)))
-            .map_err(StoreError::io("write", path))
+        small_file::replace(disk, path, temporary_folder, self.to_json().to_string().as_bytes())
     }
 
     /// Reads it; `None` where there is none that can be understood.
     pub fn load(disk: &dyn Disk, path: &Path) -> Option<Self> {
-        let file = disk.open(path).ok()?;
-        let size = file.size_bytes().ok().filter(|size| *size <= SIZE_MAX_BYTES)?;
-        let mut text = vec![0; usize::try_from(size).ok()?];
-        file.read_at(0, &mut text).ok()?;
+        let text = small_file::read(disk, path, SIZE_MAX_BYTES).ok()?;
         Self::from_json(&serde_json::from_slice(&text).ok()?)
     }
 

@@ -20,13 +20,13 @@ use crate::commit_log::HotWindow;
 use crate::directory_lock::DirectoryLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::{Result, StoreError};
+use crate::expiry::ExpiryReport;
+use crate::expiry_rounds::{ExpiryRounds, Round};
 use crate::mapped::{PAGE_SIZE, Watermark};
 use crate::offset::LogOffset;
-use crate::options::{FlushMode, StoreOptions};
+use crate::options::{FlushMode, Retention, StoreOptions};
 use crate::store_core::StoreCore;
 
-/// How often segments are looked at for expiry. Apache looks as often.
-const EXPIRY_INTERVAL_MS: i64 = 10_000;
 /// How long the builder lets the log grow in async mode before it follows again: nobody waits for it there, and an append
 /// that wakes nobody is several times cheaper. Apache's builder pauses as long.
 const ASYNC_BUILD_PAUSE: Duration = Duration::from_millis(1);
@@ -144,12 +144,32 @@ impl Store {
         self.flush_once()
     }
 
-    /// Removes what is too old or does not fit any more, now and not at the next round.
+    /// Removes what is too old or does not fit any more, now and not at the next round; old segments at any hour, if so
+    /// said.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn expire(&self) -> Result<crate::ExpiryReport> {
-        self.expire_once()
+    pub fn expire(&self, is_any_hour: bool) -> Result<ExpiryReport> {
+        self.expiry.run(self, is_any_hour)
+    }
+
+    /// Has old segments go whatever the hour, in the next rounds. Does not wait for them.
+    pub fn expire_soon(&self) {
+        self.expiry.ask();
+        self.shared.look_again();
+    }
+
+    /// Removes the files of queues and index that hold nothing of the log any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn expire_queues(&self) -> Result<()> {
+        self.expiry.run_queues(self)
+    }
+
+    /// Goes on with other rules for expiry; from which share of the disk on writes are refused does not change.
+    pub fn set_retention(&self, retention: Retention) {
+        self.expiry.set_retention(retention);
     }
 
     /// Stops the threads, then the store, orderly. A second call does nothing.
@@ -209,13 +229,17 @@ impl Drop for Store {
 
 impl ClockListener for Shared {
     fn clock_advanced(&self) {
-        // Whoever pauses looks whether it is time now; a pause that is cut short costs a step too early.
-        let _pausing = self.is_stopping.lock();
-        self.stopping.notify_all();
+        self.look_again();
     }
 }
 
 impl Shared {
+    /// Has whoever pauses look whether it is time now; a pause that is cut short costs a step too early.
+    fn look_again(&self) {
+        let _pausing = self.is_stopping.lock();
+        self.stopping.notify_all();
+    }
+
     /// Runs a thread's work. A panic in it is a defect of ours; nobody may wait for what will not come.
     fn poison_on_panic(&self, name: &str, run: fn(&Self)) {
         let work = std::panic::AssertUnwindSafe(|| run(self));
@@ -286,7 +310,7 @@ impl Shared {
 
     fn run_housekeeper(&self) {
         let core = &self.core;
-        let mut last_expiry_ms = core.clock.monotonic_ms();
+        let mut rounds = ExpiryRounds::new(core.clock.monotonic_ms());
         let interval = Duration::from_millis(core.options.checkpoint_interval_ms);
         let mut pause = interval;
         while !self.pause(pause) {
@@ -298,12 +322,13 @@ impl Shared {
                 Err(_) => return,
                 Ok(()) => {}
             }
-            let now_ms = core.clock.monotonic_ms();
-            if now_ms - last_expiry_ms >= EXPIRY_INTERVAL_MS {
-                last_expiry_ms = now_ms;
-                if let Err(error) = core.expire_once() {
-                    tracing::error!(%error, "expiry failed, and is tried again");
-                }
+            let result = match rounds.next(core.clock.monotonic_ms(), core.expiry.take_asked()) {
+                Round::Wait => Ok(()),
+                Round::Look => core.look_at_disk().map(drop),
+                Round::Expire => core.expire_once().map(drop),
+            };
+            if let Err(error) = result {
+                tracing::error!(%error, "expiry failed, and is tried again");
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::checkpoint::{Checkpoint, CheckpointTimes};
 use crate::clock::Clock;
 use crate::commit_log::{AppendRules, CommitLog, LogPoint, QueueOffsets};
 use crate::consume_queue::{ENTRY_SIZE, QueueTable};
+use crate::deleted_topics::DeletedTopics;
 use crate::disk::{Allocation, Disk};
 use crate::error::{Result, StoreError};
 use crate::expiry::{Expiry, ExpiryReport};
@@ -99,6 +100,7 @@ impl StoreCore {
         layout.create_folders(&*disk)?;
         RunningMark::leave(&*disk, &layout, files.queues.file_size_bytes())?;
         let rules = EntryRules { delay_levels_ms: options.delay_levels_ms.clone() };
+        let listed = files.queues.deleted();
         recovery::repair(&*disk, &mut files, &rules, &mut examined)?;
         // Only now: the note may be what told that a queue is missing, and a start that is cut short must be told again.
         StopNote::remove(&*disk, &layout.stop)?;
@@ -120,6 +122,12 @@ impl StoreCore {
         let Files { chain, queues, index, checkpoint } = files;
         let log =
             CommitLog::new(Arc::clone(&disk), chain, append_rules, end, queue_offsets, Arc::clone(&poison));
+        queues.settle_deleted()?;
+        let deleted = queues.deleted().from(log.start());
+        if deleted != listed {
+            deleted.save(&*disk, &layout.deleted_topics, &layout.temporary)?;
+            queues.forget(&[], deleted);
+        }
         queues.expire(log.start())?;
         let visible = VisibleLimit::open(&*disk, &layout.visible)?;
         visible.publish(end.offset);
@@ -142,7 +150,7 @@ impl StoreCore {
             visible,
             poison,
         };
-        core.expiry.look_at_disk(&*core.disk, &core.layout.root)?;
+        core.look_at_disk()?;
         Ok(core)
     }
 
@@ -242,12 +250,20 @@ impl StoreCore {
         self.log.prepare_segment()
     }
 
-    /// Removes what is too old or does not fit any more.
+    /// Removes what is too old or does not fit any more: a round of expiry.
     ///
     /// # Errors
     /// [`StoreError::Io`]. What could not be removed is tried again the next time.
     pub fn expire_once(&self) -> Result<ExpiryReport> {
-        self.expiry.run(self)
+        self.expiry.run(self, false)
+    }
+
+    /// Notes how full the disk is, which appends look at.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn look_at_disk(&self) -> Result<f64> {
+        self.expiry.look_at_disk(&*self.disk, &self.layout.root)
     }
 
     /// Fails where the store is closed: the directory may be another's by now.
@@ -444,6 +460,7 @@ pub(crate) fn load(
         &layout.temporary,
         queue_file_size_bytes,
         expected,
+        DeletedTopics::load(&**disk, &layout.deleted_topics)?,
     )?;
     let index = KeyIndex::load(
         Arc::clone(disk),

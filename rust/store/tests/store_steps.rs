@@ -214,6 +214,58 @@ fn a_topic_that_was_deleted_and_made_again_is_rebuilt_as_the_later_one() {
     assert_eq!(bodies(&core, "orders", 0), [b"older still"]);
 }
 
+#[test]
+fn a_deleted_topic_is_gone_for_good_and_begins_at_0_when_it_is_made_again() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    for n in 0..50_u8 {
+        core.append(&[message("orders", i32::from(n % 2), &[n]), message("other", 0, &[n])]).expect("append");
+    }
+    settle(&core);
+    let held = core.read_queue("orders", 0, QueueOffset(0), 10, usize::MAX).expect("read");
+    assert_eq!(core.delete_topics(&["orders", "none"]).expect("delete"), 2);
+    assert!(core.queue("orders", 0).is_none() && !folder.path().join("consumequeue/orders").exists());
+    assert_eq!(held[3].view().body(), [6], "who reads keeps what was read");
+    assert_eq!(bodies(&core, "other", 0).len(), 50);
+    assert_eq!(
+        core.find_by_key("orders", "order-1", 100, 0, i64::MAX).expect("find").len(),
+        50,
+        "the log has them"
+    );
+    core.append(&[message("orders", 1, b"new")]).expect("append");
+    settle(&core);
+    let killed = |core: StoreCore| {
+        drop(core);
+        std::fs::remove_dir_all(folder.path().join("consumequeue")).expect("remove");
+        open(folder.path())
+    };
+    let core = killed(core);
+    assert_eq!(bodies(&core, "orders", 1), [b"new"]);
+    assert!(core.queue("orders", 0).is_none());
+    assert_eq!(core.delete_topics(&["orders"]).expect("once more"), 1);
+    let core = killed(core);
+    assert_eq!(core.queues().iter().map(|queue| queue.topic.as_str()).collect::<Vec<_>>(), ["other"]);
+    core.close().expect("close");
+    assert!(matches!(core.delete_topics(&["other"]), Err(StoreError::Closed)));
+}
+
+#[test]
+fn what_a_deletion_that_was_cut_short_has_left_goes_at_the_next_start() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("orders", 0, b"old")]).expect("append");
+    settle(&core);
+    core.checkpoint_once().expect("checkpoint");
+    let queue = folder.path().join("consumequeue/orders/0/00000000000000000000");
+    let left = std::fs::read(&queue).expect("queue");
+    core.delete_topics(&["orders"]).expect("delete");
+    drop(core);
+    std::fs::create_dir_all(queue.parent().expect("folder")).expect("create");
+    std::fs::write(&queue, left).expect("put back");
+    let core = open(folder.path());
+    assert!(core.queue("orders", 0).is_none() && !queue.exists());
+}
+
 /// A store with sixty messages whose segments expire after a second.
 fn open_to_expire(folder: &Path) -> (StoreCore, VirtualClock) {
     let retention = Retention {

@@ -86,11 +86,51 @@ fn a_closed_store_leaves_the_directory_to_its_next_owner() {
     store.append_one(&message("orders", b"x")).expect("append");
     store.close().expect("close");
     let next = open(folder.path());
-    assert!(matches!(store.expire(), Err(StoreError::Closed)));
+    assert!(matches!(store.expire(true), Err(StoreError::Closed)));
     assert!(matches!(store.checkpoint_once(), Err(StoreError::Closed)));
     assert!(matches!(store.append_one(&message("orders", b"x")), Err(StoreError::Closed)));
     store.close().expect("once more");
     next.close().expect("the next owner's files are untouched");
+}
+
+#[test]
+fn a_topic_is_deleted_while_others_are_written_and_read() {
+    let folder = tempfile::tempdir().expect("folder");
+    let store = open(folder.path());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut count = 0_u64;
+            while !is_done.load(Ordering::SeqCst) {
+                let receipt = store.append_one(&message("orders", b"x")).expect("append");
+                assert_eq!(receipt.queue_offset.0, count, "the offsets of others go on");
+                count += 1;
+                if count.is_multiple_of(100) {
+                    // A writer that is faster than the builder would leave it ever further behind.
+                    store.wait_visible(receipt.end_offset(), WAIT).expect("visible");
+                }
+            }
+            count
+        });
+        for round in 0..50 {
+            for offset in 0..3 {
+                let receipt = store.append_one(&message("short", b"x")).expect("append");
+                assert_eq!(receipt.queue_offset.0, offset, "round {round}");
+            }
+            if round % 2 == 0 {
+                store.wait_visible(store.log_end(), WAIT).expect("visible");
+            }
+            store.delete_topics(&["short"]).expect("nobody else writes to it");
+            assert!(store.queue("short", 0).is_none());
+        }
+        is_done.store(true, Ordering::SeqCst);
+        let count = writer.join().expect("writer");
+        store.wait_visible(store.log_end(), WAIT).expect("visible");
+        assert!(store.queue("short", 0).is_none(), "what was built after the deletion is in no queue");
+        assert_eq!(store.queue("orders", 0).expect("queue").max_offset().0, count);
+    });
+    store.close().expect("close");
+    assert_eq!(open(folder.path()).queues().len(), 1);
 }
 
 #[test]

@@ -19,6 +19,7 @@ from escrowmq.broker.settings import Settings
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
+from escrowmq.broker.traffic_statistics import Amounts
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.errors import BadMessage, NoRecord, StoreError
 from escrowmq.model.data_version import DataVersion
@@ -122,6 +123,8 @@ class TestStore:
         self.records: dict[int, TestRecord] = {}
         self.found: list[bytes] = []
         self.searches: list[tuple[str, str, int, int, int | None]] = []
+        # How often it was cleaned, and how.
+        self.cleanings: list[str] = []
 
     def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
         if self.failure is not None:
@@ -142,6 +145,23 @@ class TestStore:
     def appended(self) -> list[Message]:
         """All messages that were appended."""
         return [message for batch in self.batches for message in batch]
+
+    def queues(self) -> list[TestQueue]:
+        return [TestQueue(topic, queue_id, 0, len(times)) for (topic, queue_id), times in self.times.items()]
+
+    def delete_topics(self, topics: Sequence[str]) -> int:
+        if self.failure is not None:
+            raise self.failure
+        gone = [queue for queue in self.times if queue[0] in topics]
+        for queue in gone:
+            del self.times[queue]
+        return len(gone)
+
+    def expire_soon(self) -> None:
+        self.cleanings.append("log")
+
+    def expire_queues(self) -> None:
+        self.cleanings.append("queues")
 
     def queue(self, topic: str, queue_id: int) -> TestQueue | None:
         times = self.times.get((topic, queue_id))
@@ -249,6 +269,29 @@ class TestTimers:
         return '{"timingCount":{}}'
 
 
+@dataclass
+class TestStatistics:
+    """What is said to have come and gone, by name and key."""
+
+    __test__ = False
+
+    amounts: dict[tuple[str, str], Amounts] = field(default_factory=dict)
+
+    def find(self, name: str, key: str) -> Amounts | None:
+        return self.amounts.get((name, key))
+
+    def put_per_s(self, topic: str) -> float:
+        found = self.find("TOPIC_PUT_NUMS", topic)
+        return 0.0 if found is None else found.minute.per_s
+
+    def got_per_s(self, group: str, topic: str) -> float:
+        found = self.find("GROUP_GET_NUMS", f"{topic}@{group}")
+        return 0.0 if found is None else found.minute.per_s
+
+    def runtime_info(self) -> dict[str, str]:
+        return {"brokerActive": "true"}
+
+
 class Desk:
     """All of a broker's tables."""
 
@@ -266,6 +309,7 @@ class Desk:
         self.store = store if isinstance(store, TestStore) else TestStore()
         self.delayed = TestDelayed()
         self.timers = TestTimers()
+        self.statistics = TestStatistics()
         self.topics_file = topics or TextInMemory()
         self.groups_file = groups or TextInMemory()
         self.filters_file = filters or TextInMemory()
@@ -296,6 +340,7 @@ class Desk:
             store=store or self.store,
             log=self.store,
             delayed=self.delayed,
+            statistics=self.statistics,
             timers=self.timers,
             now_ms=self.clock,
             wall_ms=self.clock,

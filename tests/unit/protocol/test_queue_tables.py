@@ -14,7 +14,7 @@ KEY = b'{"brokerName":"broker-a","queueId":2,"topic":"orders"}'
 
 def test_what_our_servers_write_is_read() -> None:
     offsets = {QUEUE: TopicOffset(3, 2, 1)}
-    assert decode_topic_stats(encode_topic_stats(offsets)) == offsets
+    assert decode_topic_stats(encode_topic_stats(offsets, put_per_s=0.0)) == offsets
     progress = {QUEUE: QueueProgress(4, 3, 2, 1)}
     assert decode_consume_stats(ConsumeStats(0.0, progress).encode()) == progress
     assert decode_queue_offsets(encode_queue_offsets({QUEUE: 5})) == {QUEUE: 5}

@@ -112,7 +112,8 @@ def _stats(context: Context, group: str, topics: list[TopicConfig]) -> ConsumeSt
         for queue_id in range(topic.read_queues):
             queue = MessageQueue(context.broker_name, queue_id, topic.name)
             queues[queue] = _progress(context, group, queue, pulled_here.get(queue_id, 0))
-    return ConsumeStats(0.0, queues)
+    got_per_s = sum(context.statistics.got_per_s(group, topic.name) for topic in topics)
+    return ConsumeStats(got_per_s, queues)
 
 
 def _progress(context: Context, group: str, queue: MessageQueue, pulled: int) -> QueueProgress:

@@ -41,12 +41,12 @@ def send(context: Context, request: ClientRequest) -> Outcome | Append:
         return Answer(code, remark, context.stamp.answer_fields())
 
     try:
-        topic = _topic(context, header)
+        topic = topic_of_send(context, header)
         if is_batch:
             return _batch(header)
         if not _is_retry(header) and _is_plain(header, pairs):
             return RETRY
-        draft = _draft(context, request, header, topic, pairs)
+        draft = draft_of_send(context, request, header, topic, pairs)
         final = _retried(context, request, header, draft) if _is_retry(header) else draft
         _refuse_unsupported(final)
         slot = _slot(context, final) if has_timer(final.properties) else None
@@ -101,7 +101,7 @@ def _batch(header: Header) -> Outcome:
     return RETRY
 
 
-def _topic(context: Context, header: Header) -> TopicConfig:
+def topic_of_send(context: Context, header: Header) -> TopicConfig:
     """The topic of a send, which is made if it is not there."""
     name = header.topic
     topic = context.topics.find(name)
@@ -133,7 +133,7 @@ def _made_topic(context: Context, header: Header) -> TopicConfig | None:
     return context.topics.find(header.topic)
 
 
-def _draft(
+def draft_of_send(
     context: Context, request: ClientRequest, header: Header, topic: TopicConfig, pairs: dict[str, str]
 ) -> Draft:
     """The message as it was sent."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from escrowmq.model.message_queue import MessageQueue
-from escrowmq.protocol import object_keys
+from escrowmq.protocol import fastjson, object_keys
 from escrowmq.protocol.queue_tables import decode_queue_table
 
 
@@ -20,9 +20,10 @@ class TopicOffset(Struct, frozen=True):
     min_offset: int = field(name="minOffset")
 
 
-def encode_topic_stats(queues: Mapping[MessageQueue, TopicOffset]) -> bytes:
+def encode_topic_stats(queues: Mapping[MessageQueue, TopicOffset], *, put_per_s: float) -> bytes:
     """The answer to GET_TOPIC_STATS_INFO."""
-    return b'{"offsetTable":%s,"topicPutTps":0.0}' % object_keys.encode_map(queues.items())
+    table = object_keys.encode_map(queues.items())
+    return b'{"offsetTable":%s,"topicPutTps":%s}' % (table, fastjson.encode_strict(put_per_s))
 
 
 def decode_topic_stats(body: bytes | memoryview) -> dict[MessageQueue, TopicOffset]:

@@ -1,4 +1,4 @@
-"""SEND_MESSAGE (10), SEND_MESSAGE_V2 (310) and SEND_BATCH_MESSAGE (320).
+"""SEND_MESSAGE (10), SEND_MESSAGE_V2 (310), SEND_BATCH_MESSAGE (320), SEND_REPLY_MESSAGE (324) and its V2 (325).
 
 The second form has a letter for each field, to make frames shorter.
 """
@@ -61,6 +61,6 @@ def decode_send_message(code: int, ext_fields: Mapping[str, str]) -> SendMessage
     Raises:
         BadHeader: A field is missing, or is not of its type.
     """
-    if code == RequestCode.SEND_MESSAGE:
+    if code in {RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE}:
         return decode_header(SendMessage, ext_fields)
     return decode_header(SendMessageV2, ext_fields)

@@ -27,6 +27,7 @@ pub struct Counters {
     pub sends_refused: Counter,
     pub sends_waiting: Counter,
     pub pulls: Counter,
+    pub pulls_found: Counter,
     pub messages_pulled: Counter,
     pub pulls_parked: Counter,
     pub cold_reads: Counter,
@@ -42,6 +43,7 @@ impl Counters {
             sends_refused: self.sends_refused.get(),
             sends_waiting: self.sends_waiting.get(),
             pulls: self.pulls.get(),
+            pulls_found: self.pulls_found.get(),
             messages_pulled: self.messages_pulled.get(),
             pulls_parked: self.pulls_parked.get(),
             cold_reads: self.cold_reads.get(),
@@ -64,6 +66,8 @@ pub struct FastLaneStatistics {
     pub sends_waiting: u64,
     /// Pull requests that were answered.
     pub pulls: u64,
+    /// Those of them that were answered with messages.
+    pub pulls_found: u64,
     /// Messages in the answers to pulls.
     pub messages_pulled: u64,
     /// Pulls that wait for messages.

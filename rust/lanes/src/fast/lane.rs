@@ -137,6 +137,7 @@ impl FastLaneShared {
     /// Counts a pull that is answered.
     pub(super) fn count_pull(&self, request: &PullRequest, found: &PullRead) {
         self.counters.pulls.add(1);
+        self.counters.pulls_found.add(usize::from(!found.records.is_empty()));
         self.counters.messages_pulled.add(found.records.len());
         self.offsets.note_pulled(&request.group, &request.topic, request.queue_id, found.next_offset);
         let traffic = Traffic::of_sizes(found.records.iter().map(|record| record.bytes().len()));

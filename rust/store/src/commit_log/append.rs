@@ -6,7 +6,7 @@ use std::sync::Arc;
 use escrowmq_wire::{BLANK_SIZE_MIN, RECORD_CRC_SIZE, Record, encode_blank_into, strip_record_crc};
 use parking_lot::MutexGuard;
 
-use super::{AppendRules, CommitLog, LogPoint, QueueOffsets};
+use super::{AppendRules, CommitLog, LogPoint, QueueOffsets, TopicOffsets};
 use crate::error::{BadMessage, Result, StoreError};
 use crate::mapped::{Segment, SegmentChain};
 use crate::message::{NewMessage, Receipt, is_queued};
@@ -150,6 +150,35 @@ impl CommitLog {
     /// What was appended since the log was opened.
     pub fn counts(&self) -> AppendCounts {
         self.appender.lock().counts
+    }
+
+    /// Where the log ends, and the next offsets of some topics there.
+    pub fn offsets_of(&self, topics: &[&str]) -> (LogOffset, Vec<Option<TopicOffsets>>) {
+        let appender = self.appender.lock();
+        let offsets = topics.iter().map(|topic| appender.queue_offsets.of_topic(topic).cloned()).collect();
+        (appender.end().offset, offsets)
+    }
+
+    /// Lets the queues of some topics begin at 0 again, if nothing was appended to them since their offsets were `known`.
+    /// `forget` is called before anything can be appended to them again. Whether it was.
+    pub fn forget_offsets(
+        &self,
+        topics: &[&str],
+        known: &[Option<TopicOffsets>],
+        forget: impl FnOnce(),
+    ) -> bool {
+        let mut appender = self.appender.lock();
+        let is_known = |(topic, known): (&&str, &Option<TopicOffsets>)| {
+            appender.queue_offsets.of_topic(topic) == known.as_ref()
+        };
+        if !topics.iter().zip(known).all(is_known) {
+            return false;
+        }
+        for topic in topics {
+            appender.queue_offsets.forget(topic);
+        }
+        forget();
+        true
     }
 
     /// The lock, held when all messages can be written, and the segments that they will roll into.

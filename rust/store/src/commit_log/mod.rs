@@ -24,7 +24,7 @@ use crate::poison::Poison;
 use append::Appender;
 use cold_read::ColdRead;
 pub(crate) use hot_window::HotWindow;
-pub(crate) use queue_offsets::QueueOffsets;
+pub(crate) use queue_offsets::{QueueOffsets, TopicOffsets};
 pub use read::StoredRecord;
 pub(crate) use read::Walk;
 

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+/// Next offset by queue.
+pub(crate) type TopicOffsets = HashMap<u32, u64, RandomState>;
+
 /// Next offset by topic and queue. A queue that is not in it begins at 0.
 #[derive(Debug, Default)]
 pub(crate) struct QueueOffsets {
-    topics: HashMap<Box<str>, HashMap<u32, u64, RandomState>, RandomState>,
+    topics: HashMap<Box<str>, TopicOffsets, RandomState>,
 }
 
 impl QueueOffsets {
@@ -27,6 +30,16 @@ impl QueueOffsets {
     /// The offset that comes next.
     pub fn next(&self, topic: &str, queue_id: u32) -> u64 {
         self.topics.get(topic).and_then(|queues| queues.get(&queue_id)).copied().unwrap_or(0)
+    }
+
+    /// The next offsets of a topic's queues.
+    pub fn of_topic(&self, topic: &str) -> Option<&TopicOffsets> {
+        self.topics.get(topic)
+    }
+
+    /// Forgets a topic: each of its queues begins at 0 again.
+    pub fn forget(&mut self, topic: &str) {
+        self.topics.remove(topic);
     }
 
     fn slot(&mut self, topic: &str, queue_id: u32) -> &mut u64 {

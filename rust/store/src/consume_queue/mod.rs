@@ -1,6 +1,7 @@
 //! Consume queues: for each topic and queue number a list of where its records lie in the log. They are a function of
 //! the log: the queue builder fills them, recovery repairs them, and nothing here is not also there.
 
+mod deletion;
 mod entry;
 mod queue;
 mod removal;

@@ -10,11 +10,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::entry::QueueEntry;
 use super::queue::{ConsumeQueue, QueueLayout};
 use super::status::QueueStatus;
+use crate::deleted_topics::DeletedTopics;
 use crate::disk::{Disk, FolderEntry};
 use crate::error::{Result, StoreError};
 use crate::mapped::{Expected, list_or_empty};
@@ -28,19 +29,29 @@ const NAME_SIZE_MAX: usize = 255;
 /// The queues of a topic, by ascending number.
 type TopicQueues = Vec<Arc<ConsumeQueue>>;
 
+/// What the lock guards: the queues, and which records belong to none.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    pub queues: HashMap<Arc<str>, TopicQueues>,
+    pub deleted: DeletedTopics,
+}
+
 /// All consume queues of a store.
 #[derive(Debug)]
 pub struct QueueTable {
-    disk: Arc<dyn Disk>,
-    folder: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) folder: PathBuf,
     temporary_folder: PathBuf,
     file_size_bytes: u64,
-    topics: RwLock<HashMap<Arc<str>, TopicQueues>>,
+    pub(super) topics: RwLock<Topics>,
+    /// Held while a queue is made, and while files are removed whose names it may get.
+    pub(super) making: Mutex<()>,
 }
 
 impl QueueTable {
     /// Maps the queues of `folder`, which need not exist. Changes nothing. The size of the files found beats
     /// `file_size_bytes`, unless a process that made them so large was killed: then shorter ones are what it had not synced.
+    /// Queues of deleted topics are there until [`Self::settle_deleted`] is called.
     ///
     /// # Errors
     /// [`StoreError::ForeignFile`], [`StoreError::WrongSize`], [`StoreError::MissingFile`] where the folder holds
@@ -51,6 +62,7 @@ impl QueueTable {
         temporary_folder: &Path,
         file_size_bytes: u64,
         expected: Expected,
+        deleted: DeletedTopics,
     ) -> Result<Self> {
         let mut found: Vec<(String, u32)> = Vec::new();
         for topic in list_or_empty(disk.as_ref(), folder)? {
@@ -71,8 +83,9 @@ impl QueueTable {
         }
         found.sort_unstable();
         let (folder, temporary_folder) = (folder.to_path_buf(), temporary_folder.to_path_buf());
-        let topics = RwLock::default();
-        let mut table = Self { disk, folder, temporary_folder, file_size_bytes, topics };
+        let topics = RwLock::new(Topics { deleted, ..Topics::default() });
+        let making = Mutex::default();
+        let mut table = Self { disk, folder, temporary_folder, file_size_bytes, topics, making };
         let mut has_size = false;
         for (topic, queue_id) in found {
             let queue = table.map_queue(topic.into(), queue_id, expected)?;
@@ -84,7 +97,7 @@ impl QueueTable {
                 }
                 (has_size, table.file_size_bytes) = (true, size);
             }
-            insert(table.topics.get_mut(), queue);
+            insert(&mut table.topics.get_mut().queues, queue);
         }
         Ok(table)
     }
@@ -96,17 +109,21 @@ impl QueueTable {
 
     /// The queue of a topic and number, if it ever had an entry.
     pub fn get(&self, topic: &str, queue_id: u32) -> Option<Arc<ConsumeQueue>> {
-        find(self.topics.read().get(topic)?, queue_id).cloned()
+        find(self.topics.read().queues.get(topic)?, queue_id).cloned()
     }
 
-    /// Adds an entry to its queue, which is made where it is not there. See [`ConsumeQueue::append`].
+    /// Adds an entry to its queue, which is made where it is not there. See [`ConsumeQueue::append`]. One whose topic was
+    /// deleted behind its record is left out.
     ///
     /// # Errors
     /// As [`ConsumeQueue::append`]; [`StoreError::QueueName`] where the topic can't name a folder.
     pub fn append(&self, topic: &str, queue_id: u32, at: QueueOffset, entry: QueueEntry) -> Result<()> {
         {
             let topics = self.topics.read();
-            if let Some(queue) = topics.get(topic).and_then(|queues| find(queues, queue_id)) {
+            if topics.deleted.is_deleted(topic, entry.log_offset) {
+                return Ok(());
+            }
+            if let Some(queue) = topics.queues.get(topic).and_then(|queues| find(queues, queue_id)) {
                 return queue.append(at, entry);
             }
         }
@@ -120,7 +137,7 @@ impl QueueTable {
 
     /// Whether any queue has entries that are not durable.
     pub fn is_dirty(&self) -> bool {
-        self.topics.read().values().flatten().any(|queue| queue.is_dirty())
+        self.topics.read().queues.values().flatten().any(|queue| queue.is_dirty())
     }
 
     /// Makes durable what is not.
@@ -150,7 +167,7 @@ impl QueueTable {
     /// If anyone holds a queue: this is for recovery, before anyone reads.
     pub fn cut(&mut self, log_end: LogOffset) -> Result<bool> {
         let mut has_changed = false;
-        let mut topics: Vec<_> = self.topics.get_mut().iter_mut().collect();
+        let mut topics: Vec<_> = self.topics.get_mut().queues.iter_mut().collect();
         topics.sort_unstable_by(|a, b| a.0.cmp(b.0));
         for queue in topics.into_iter().flat_map(|(_, queues)| queues) {
             has_changed |= Arc::get_mut(queue).expect("nobody reads while queues are cut").cut(log_end)?;
@@ -180,10 +197,10 @@ impl QueueTable {
     }
 
     /// Some queues, to work on without the lock; in order, so that a crash test meets the same effects every time.
-    fn queues_where(&self, is_wanted: impl Fn(&ConsumeQueue) -> bool) -> Vec<Arc<ConsumeQueue>> {
+    pub(super) fn queues_where(&self, is_wanted: impl Fn(&ConsumeQueue) -> bool) -> Vec<Arc<ConsumeQueue>> {
         let topics = self.topics.read();
         let mut queues: Vec<_> =
-            topics.values().flatten().filter(|queue| is_wanted(queue)).cloned().collect();
+            topics.queues.values().flatten().filter(|queue| is_wanted(queue)).cloned().collect();
         queues.sort_unstable_by(|a, b| (a.topic(), a.queue_id()).cmp(&(b.topic(), b.queue_id())));
         queues
     }
@@ -192,12 +209,17 @@ impl QueueTable {
         if let Some(reason) = name_problem(topic) {
             return Err(StoreError::QueueName { topic: topic.to_owned(), reason });
         }
-        let mut topics = self.topics.write();
-        if let Some(queue) = topics.get(topic).and_then(|queues| find(queues, queue_id)) {
-            return Ok(Arc::clone(queue));
+        let _making = self.making.lock();
+        if let Some(queue) = self.get(topic, queue_id) {
+            return Ok(queue);
         }
-        let name = topics.get_key_value(topic).map_or_else(|| topic.into(), |(name, _)| Arc::clone(name));
-        Ok(insert(&mut topics, self.map_queue(name, queue_id, Expected::All)?))
+        let mut topics = self.topics.write();
+        let queues = &mut topics.queues;
+        let name = queues.get_key_value(topic).map_or_else(|| topic.into(), |(name, _)| Arc::clone(name));
+        let queue = self.map_queue(name, queue_id, Expected::All)?;
+        // What is on disk and not in the table is what a deletion that failed has left.
+        queue.remove()?;
+        Ok(insert(queues, queue))
     }
 
     fn map_queue(&self, topic: Arc<str>, queue_id: u32, expected: Expected) -> Result<ConsumeQueue> {
@@ -273,7 +295,8 @@ mod tests {
         let temporary = root.join("temporary");
         std::fs::create_dir_all(&temporary).expect("temporary");
         let size = 5 * super::super::ENTRY_SIZE as u64;
-        QueueTable::load(Arc::new(RealDisk), &root.join("consumequeue"), &temporary, size, Expected::All)
+        let (folder, deleted) = (root.join("consumequeue"), DeletedTopics::default());
+        QueueTable::load(Arc::new(RealDisk), &folder, &temporary, size, Expected::All, deleted)
     }
 
     fn entry(log_offset: u64) -> QueueEntry {

@@ -26,6 +26,7 @@ pub(crate) fn repair(
     examined: &mut Examined,
 ) -> Result<()> {
     let end = examined.end;
+    files.queues.forget(&[], files.queues.deleted().up_to(end.offset));
     // Nothing may be appended before this is durable: a stale record behind the end could be taken for a later one.
     examined.report.has_cut_log = files.chain.truncate(disk, end.offset.0)?;
     if examined.is_orderly {
@@ -98,6 +99,8 @@ fn cut_queues(files: &mut Files, checked_from: LogOffset, start: LogOffset) -> R
     }
     let from = checked_from.max(start);
     files.queues.cut(from)?;
+    // What a deletion has left is gone before a topic of the same name is filled again.
+    files.queues.settle_deleted()?;
     Ok(from)
 }
 
@@ -143,6 +146,7 @@ fn fill(
         let at = LogOffset(record.log_offset());
         count += 1;
         if at >= queues_from
+            && !queues.is_deleted(record.topic(), at)
             && let Some(entry) = rules.entry(&record)
         {
             let next = queues

@@ -23,6 +23,7 @@ pub fn folder(disk: &SimulatedDisk, name: &str) -> Folder {
 pub fn check_contents(disk: &SimulatedDisk, store: &StoreCore, model: &mut Model, allowed: Allowed) {
     check_log(disk, store, model, allowed);
     model.cut(store.log_end().0);
+    model.settle_deletions(store);
     check_queues(store, model);
     check_index(store, model);
     check_file_names(disk);
@@ -101,9 +102,8 @@ pub fn check_queues(store: &StoreCore, model: &Model) {
         let name = (status.topic.clone(), status.queue_id);
         unseen.remove(&name);
         let records = expected.get(&name).cloned().unwrap_or_default();
-        let next = model.next_queue_offset(&name.0, name.1);
-        let first = records.first().map_or(next, |record| record.receipt.queue_offset.0);
-        assert_eq!((status.min_offset.0, status.max_offset.0), (first, next), "bounds of {name:?}");
+        let bounds = model.bounds(&name.0, name.1, store.log_start().0);
+        assert_eq!((status.min_offset.0, status.max_offset.0), bounds, "bounds of {name:?}");
 
         let queue = store.queue(&name.0, name.1).expect("it is listed");
         let entries = queue.entries(status.min_offset, usize::MAX);

@@ -6,6 +6,9 @@ use escrowmq_store::simulation::Random;
 use escrowmq_store::{NewMessage, Receipt};
 use escrowmq_wire::{Record, SysFlag, TransactionKind, encode_properties};
 
+/// Queues of a topic.
+pub const QUEUES: u32 = 3;
+
 /// A message that owns its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -42,7 +45,7 @@ impl Message {
         let keys = (0..random.below(3)).map(|_| format!("key{}", random.below(20))).collect();
         Self {
             topic,
-            queue_id: u32::try_from(random.below(3)).expect("small"),
+            queue_id: u32::try_from(random.below(QUEUES as usize)).expect("small"),
             sys_flag: SysFlag(0)
                 .with_transaction(kind)
                 .with(SysFlag::BORN_HOST_IPV6, born_host.is_ipv6())

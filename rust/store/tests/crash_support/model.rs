@@ -1,11 +1,12 @@
 //! What the store must hold, as plain lists.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use escrowmq_store::Receipt;
-use escrowmq_store::StoreOptions;
+use escrowmq_store::{StoreCore, StoreOptions};
 
-use super::message::Message;
+use super::message::{Message, QUEUES};
 
 /// A message that was appended.
 #[derive(Debug, Clone)]
@@ -37,6 +38,20 @@ pub struct Model {
     durable: Vec<(usize, u64)>,
     /// Journal positions before an expiry, and where the log began after it.
     expired: Vec<(usize, u64)>,
+    /// In their order.
+    deletions: Vec<Deletion>,
+}
+
+/// A topic was deleted, or may have been.
+#[derive(Debug)]
+struct Deletion {
+    topic: String,
+    /// Its records before this log offset are in no queue.
+    before: u64,
+    /// Journal positions before and after.
+    positions: Range<usize>,
+    /// Whether it surely happened: power that goes in the middle leaves the topic whole, or gone.
+    is_sure: bool,
 }
 
 /// What a store may hold after a crash.
@@ -88,6 +103,29 @@ impl Model {
         self.expired.push((position, start));
     }
 
+    /// A topic was deleted between two journal positions; where that failed, nobody knows before the next start.
+    pub fn deleted(&mut self, topic: String, before: u64, positions: Range<usize>, is_sure: bool) {
+        self.deletions.push(Deletion { topic, before, positions, is_sure });
+    }
+
+    /// Learns from a store that was just opened which deletions happened that may or may not have.
+    pub fn settle_deletions(&mut self, store: &StoreCore) {
+        for index in 0..self.deletions.len() {
+            if !self.deletions[index].is_sure {
+                self.deletions[index].is_sure = true;
+                let topic = self.deletions[index].topic.clone();
+                let (start, queues) = (store.log_start().0, 0..QUEUES);
+                let has_happened = queues.into_iter().all(|queue_id| {
+                    let found = store.queue(&topic, queue_id);
+                    let found = found.map_or((0, 0), |queue| (queue.min_offset().0, queue.max_offset().0));
+                    found == self.bounds(&topic, queue_id, start)
+                });
+                self.deletions[index].is_sure = has_happened;
+            }
+        }
+        self.deletions.retain(|deletion| deletion.is_sure);
+    }
+
     /// The positions just after something became durable.
     pub fn durable_positions(&self) -> Vec<usize> {
         self.durable.iter().map(|(position, _)| *position).collect()
@@ -96,6 +134,10 @@ impl Model {
     /// What may be there after a crash at a journal position; appends that came later are forgotten.
     pub fn crash(&mut self, at: usize) -> Allowed {
         self.records.retain(|record| record.at < at.max(1));
+        self.deletions.retain(|deletion| deletion.positions.start < at.max(1));
+        for deletion in &mut self.deletions {
+            deletion.is_sure &= deletion.positions.end <= at;
+        }
         let acknowledged =
             self.durable.iter().rev().find(|(position, _)| *position <= at).map_or(0, |(_, end)| *end);
         let start_max =
@@ -115,6 +157,9 @@ impl Model {
         for record in &mut self.records {
             record.at = 0;
         }
+        for deletion in &mut self.deletions {
+            deletion.positions = 0..0;
+        }
         self.durable = vec![(0, allowed.acknowledged), (position, end)];
         self.expired = vec![(0, allowed.start_max)];
     }
@@ -127,17 +172,34 @@ impl Model {
     /// The records of each queue, from a log offset on.
     pub fn queues_from(&self, start: u64) -> BTreeMap<(String, u32), Vec<&Appended>> {
         let mut queues: BTreeMap<(String, u32), Vec<&Appended>> = BTreeMap::new();
-        for record in self.records_from(start).filter(|record| record.message.is_queued()) {
+        for record in self.records_from(start).filter(|record| self.is_in_a_queue(record)) {
             queues.entry((record.message.topic.clone(), record.message.queue_id)).or_default().push(record);
         }
         queues
     }
 
+    /// The first offset of a queue in a log that begins somewhere, and the next one.
+    pub fn bounds(&self, topic: &str, queue_id: u32, start: u64) -> (u64, u64) {
+        let next = self.next_queue_offset(topic, queue_id);
+        let is_same = |record: &&Appended| {
+            self.is_in_a_queue(record) && record.message.topic == topic && record.message.queue_id == queue_id
+        };
+        let first = self.records_from(start).find(is_same);
+        (first.map_or(next, |record| record.receipt.queue_offset.0), next)
+    }
+
     /// The offset that the next message of a queue gets.
     pub fn next_queue_offset(&self, topic: &str, queue_id: u32) -> u64 {
         let is_same = |record: &&Appended| {
-            record.message.is_queued() && record.message.topic == topic && record.message.queue_id == queue_id
+            self.is_in_a_queue(record) && record.message.topic == topic && record.message.queue_id == queue_id
         };
         self.records.iter().rev().find(is_same).map_or(0, |record| record.receipt.queue_offset.0 + 1)
+    }
+
+    fn is_in_a_queue(&self, record: &Appended) -> bool {
+        let is_behind = |deletion: &Deletion| {
+            deletion.is_sure && deletion.topic == record.message.topic && record.start() < deletion.before
+        };
+        record.message.is_queued() && !self.deletions.iter().any(is_behind)
     }
 }

@@ -113,7 +113,8 @@ impl Run {
                 self.advance_clock();
                 Ok(())
             }
-            93..97 => self.expire(),
+            93..96 => self.expire(),
+            96 => self.delete_topic(),
             97 | 98 => self.close_and_reopen(),
             _ => self.kill_and_reopen(),
         };
@@ -168,6 +169,16 @@ impl Run {
         result.map(drop)
     }
 
+    /// Deletes a topic; its messages are in no queue any more.
+    fn delete_topic(&mut self) -> Result<()> {
+        let topic = Message::random(&mut self.random, 0, START_MS).topic;
+        let began = self.disk.position();
+        let before = self.store().log_end().0;
+        let result = self.store().delete_topics(&[&topic]);
+        self.model.deleted(topic, before, began..self.disk.position(), result.is_ok());
+        result.map(drop)
+    }
+
     /// Stops the store in order and starts it again on the same disk.
     pub fn close_and_reopen(&mut self) -> Result<()> {
         let closed = self.store().close();
@@ -184,6 +195,7 @@ impl Run {
         assert!(store.log_end().0 >= end, "a process that ended lost records: {} of {end}", store.log_end());
         assert_eq!(store.durable_end(), store.log_end(), "what is served after a start is durable");
         self.model.expired(before, store.log_start().0);
+        self.model.settle_deletions(&store);
         self.store = Some(store);
         self.note_durable();
         Ok(())
