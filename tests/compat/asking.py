@@ -34,12 +34,12 @@ def send(client: Client, topic: str, body: bytes, tags: str = "a", queue_id: int
     return answer.ext_fields
 
 
-def pull(client: Client, group: str, topic: str, *, offset: int = 0) -> list[bytes]:
-    """Bodies of queue 0 from an offset on."""
+def pull(client: Client, group: str, topic: str, *, offset: int = 0, queue_id: int = 0) -> list[bytes]:
+    """Bodies of a queue from an offset on."""
     fields = {
         "consumerGroup": group,
         "topic": topic,
-        "queueId": "0",
+        "queueId": str(queue_id),
         "queueOffset": str(offset),
         "maxMsgNums": "32",
         "sysFlag": "0",
