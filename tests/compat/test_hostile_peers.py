@@ -10,6 +10,7 @@ import re
 import resource
 import socket
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,7 +19,7 @@ import pytest
 from tests.compat.asking import pull, route_code, send
 from tests.compat.broker_process import Client, ServerProcess
 from tests.unit.broker.desk import heartbeat
-from tests.unit.server.peer import Peer
+from tests.unit.server.peer import PATIENCE_S, Peer
 
 from escrowmq import Frame, encode_frames
 from escrowmq.protocol.request_codes import RequestCode
@@ -243,6 +244,51 @@ def test_clients_that_never_read_are_not_read_and_then_closed(scene: Scene) -> N
                     peer.socket.sendall(requests)
                 scene.bystander.goes_on()
                 scene.grew_at_most(2 * IN_FLIGHT_MAX)
+
+
+def test_what_cannot_be_passed_on_to_a_client_costs_its_asker_only(scene: Scene) -> None:
+    """A binary header holds three million bytes that JSON writes with six letters each, and notices are JSON."""
+    with Client(scene.server.broker) as asked, Peer(scene.server.broker) as asker:
+        asked.ask(RequestCode.HEART_BEAT, body=heartbeat("asked", "billing", {"orders": ()}))
+        fields = {"consumerGroup": "billing", "clientId": "asked", "topic": "orders", "x": "\x01" * 3_000_000}
+        for code in (RequestCode.GET_CONSUMER_RUNNING_INFO, RequestCode.CONSUME_MESSAGE_DIRECTLY):
+            asker.send(Frame(code, language="JAVA", version=513, ext_fields=fields, header_kind="binary"))
+            (answer,) = asker.receive()
+            assert answer.code == ResponseCode.SYSTEM_ERROR
+            scene.bystander.goes_on()
+
+
+def test_a_reply_with_numbers_that_no_record_holds_is_refused(scene: Scene) -> None:
+    fields = {
+        "a": "repliers",
+        "b": "replies",
+        "c": "TBW102",
+        "d": "1",
+        "e": "0",
+        "f": "0",
+        "g": "1",
+        "h": "0",
+        "i": "REPLY_TO_CLIENT\x01asker\x02",
+        "j": "0",
+    }
+    with Client(scene.server.broker) as asker, Client(scene.server.broker) as replier:
+        producer = b'{"clientID":"asker","consumerDataSet":[],"producerDataSet":[{"groupName":"askers"}]}'
+        asker.ask(RequestCode.HEART_BEAT, body=producer)
+        for too_large in ({"g": str(2**70)}, {"h": str(2**40)}, {"j": str(2**40)}):
+            answer = replier.ask(RequestCode.SEND_REPLY_MESSAGE_V2, {**fields, **too_large}, b"reply")
+            assert answer.code == ResponseCode.SYSTEM_ERROR
+            scene.bystander.goes_on()
+
+
+def test_a_consumer_of_an_unknown_kind_leaves_metrics_to_those_who_read_them(tmp_path: Path) -> None:
+    with begun(tmp_path / "data", "--metrics-port=0") as scene, Client(scene.server.broker) as client:
+        odd = heartbeat("odd", "odd", {"orders": ()}).replace(b"CONSUME_PASSIVELY", b"NONSENSE")
+        assert b"NONSENSE" in odd
+        assert client.ask(RequestCode.HEART_BEAT, body=odd).code == ResponseCode.SUCCESS
+        (place,) = set(re.findall(r"http://(\S+)/metrics", scene.server.said))
+        with contextlib.closing(HTTPConnection(place, timeout=PATIENCE_S)) as monitor:
+            monitor.request("GET", "/metrics")
+            assert 'consume_mode="unknown"' in monitor.getresponse().read().decode()
 
 
 def test_names_that_lead_out_of_the_folder_lead_nowhere(scene: Scene, tmp_path: Path) -> None:

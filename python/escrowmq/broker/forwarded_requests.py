@@ -7,10 +7,12 @@ import math
 from collections.abc import Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
+import structlog
 from msgspec import Struct
 
-from escrowmq.broker.outcome import Forward, Reply, Silence, WhenDurable
+from escrowmq.broker.outcome import Forward, Notice, Reply, Silence, WhenDurable
 from escrowmq.broker.ports import Peers
+from escrowmq.errors import EscrowError
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -21,6 +23,8 @@ Asked = TypeVar("Asked")
 Finished: TypeAlias = Answer | WhenDurable
 Ticket: TypeAlias = tuple[int, int]
 """A question to a client: its connection and its number."""
+
+_log = structlog.get_logger()
 
 
 class _Waiting(Struct, Generic[Asked]):
@@ -42,19 +46,12 @@ class ForwardedRequests(Generic[Asked]):
         """Asks the clients."""
         if len(self._open) + len(forward.questions) > QUESTIONS_MAX:
             return [(asked, Answer(ResponseCode.SYSTEM_BUSY, "too many requests wait for clients to reply"))]
-        tickets = [
-            (
-                question.connection,
-                self._peers.send(
-                    question.connection,
-                    question.code,
-                    ext_fields=question.ext_fields,
-                    body=question.body or None,
-                    one_way=False,
-                ),
-            )
-            for question in forward.questions
-        ]
+        try:
+            tickets = [(question.connection, self._ask(question)) for question in forward.questions]
+        except EscrowError as error:
+            # What an asker wants to be passed on may be more than a header holds.
+            _log.warning("a request was not forwarded", reason=str(error))
+            return [(asked, Answer(ResponseCode.SYSTEM_ERROR, str(error)))]
         waiting = _Waiting(asked, forward, tickets, {}, now_ms + forward.wait_ms)
         self._open.update(dict.fromkeys(tickets, waiting))
         return self._finished([waiting])
@@ -76,6 +73,15 @@ class ForwardedRequests(Generic[Asked]):
         """Until when the first of them waits; infinity if none does."""
         return min((waiting.deadline_ms for waiting in self._open.values()), default=math.inf)
 
+    def _ask(self, question: Notice) -> int:
+        return self._peers.send(
+            question.connection,
+            question.code,
+            ext_fields=question.ext_fields,
+            body=question.body or None,
+            one_way=False,
+        )
+
     def _settle(self, tickets: Sequence[Ticket], reply: Reply) -> list[tuple[Asked, Finished]]:
         settled = []
         for ticket in tickets:
@@ -92,5 +98,13 @@ class ForwardedRequests(Generic[Asked]):
         for waiting in {id(waiting): waiting for waiting in settled}.values():
             if len(waiting.replies) == len(waiting.tickets):
                 replies = [waiting.replies[ticket] for ticket in waiting.tickets]
-                finished.append((waiting.asked, waiting.forward.finish(replies)))
+                finished.append((waiting.asked, _answer(waiting.forward, replies)))
         return finished
+
+
+def _answer(forward: Forward, replies: Sequence[Reply]) -> Finished:
+    try:
+        return forward.finish(replies)
+    except Exception as error:  # noqa: BLE001 - a fault in one request must not cost the others
+        _log.error("a forwarded request failed", exc_info=error)
+        return Answer(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")

@@ -112,7 +112,7 @@ def overview(context: Context, *, name_server_count: int) -> Overview:
             (client.language.lower(), version_name(client.version)) for client in clients.all_producers()
         ),
         consumers=Counter(
-            (group.name, client.language.lower(), version_name(client.version), _CONSUME_MODES[group.consume_type])
+            (group.name, client.language.lower(), version_name(client.version), _consume_mode(group.consume_type))
             for group in groups.values()
             for client in group.members.values()
         ),
@@ -194,6 +194,11 @@ def _topic_and_group(key: str) -> tuple[str, str]:
 def _group_labels(found: Overview, topic: str, group: str) -> tuple[str, str, str, str]:
     is_retry = topic.startswith((names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX))
     return topic, group, _flag(is_retry), _flag(found.is_system_topic(topic) or _is_system_group(group))
+
+
+def _consume_mode(consume_type: str) -> str:
+    """Clients may claim to consume in ways that nobody has heard of."""
+    return _CONSUME_MODES.get(consume_type, "unknown")
 
 
 def _is_system_group(group: str) -> bool:

@@ -4,16 +4,19 @@ The fast lane knows of a change before any of the batch is answered, and where a
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
+
+import structlog
 
 from escrowmq import _core
 from escrowmq.broker.context import Context
 from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.live_settings import LiveSettings
-from escrowmq.broker.outcome import Retry, WhenDurable
+from escrowmq.broker.outcome import Notice, Retry, WhenDurable
 from escrowmq.broker.registration import Registration
 from escrowmq.broker.snapshot import Snapshots
-from escrowmq.errors import BadFrame
+from escrowmq.errors import BadFrame, ServerClosed
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
@@ -36,6 +39,8 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
 
 Settled: TypeAlias = Answer | WhenDurable | Retry
 Answered: TypeAlias = tuple[_core.Request, _core.Answer]
+
+_log = structlog.get_logger()
 
 
 class Settling:
@@ -63,7 +68,23 @@ class Settling:
         return self._held.next_deadline_ms()
 
     def settle(self, settled: Sequence[tuple[_core.Request, Settled]]) -> None:
-        """Tells everybody what has changed, and answers whoever need not wait for that."""
+        """Tells everybody what has changed, and answers whoever need not wait for that.
+
+        A fault on the way costs those who asked, who are told, and not the broker.
+        """
+        try:
+            self._settle(settled)
+        except ServerClosed:
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault in one batch must not take the broker down
+            _log.error("batch failed", requests=len(settled), exc_info=error)
+            failure = _core.Answer(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}"[:REMARK_LENGTH_MAX])
+            for request, _ in settled:
+                # Raised for those that were answered before the fault.
+                with suppress(ValueError):
+                    self._server.answer([(request, failure)])
+
+    def _settle(self, settled: Sequence[tuple[_core.Request, Settled]]) -> None:
         self._live_settings.publish()
         self._snapshots.publish(self._server)
         now_ms = self._context.now_ms()
@@ -82,7 +103,7 @@ class Settling:
             self._answer(ready)
         self._tell_members()
         for notice in self._context.notices:
-            self._server.send(notice.connection, notice.code, ext_fields=notice.ext_fields, body=notice.body or None)
+            self._tell(notice)
         self._context.notices.clear()
 
     def _answer(self, answers: list[Answered]) -> None:
@@ -102,10 +123,15 @@ class Settling:
             group = self._context.clients.consumer_group(name)
             if group is not None and not group.is_broadcasting:
                 for connection in group.members:
-                    self._server.send(
-                        connection, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields={"consumerGroup": name}
-                    )
+                    self._tell(Notice(connection, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, {"consumerGroup": name}))
         self._context.groups_to_tell.clear()
+
+    def _tell(self, notice: Notice) -> None:
+        """Sends a notice; one that no header can express is left out."""
+        try:
+            self._server.send(notice.connection, notice.code, ext_fields=notice.ext_fields, body=notice.body or None)
+        except BadFrame as error:
+            _log.warning("notice not sent", connection=notice.connection, code=notice.code, reason=str(error))
 
     def release_all(self) -> None:
         """Answers whoever still waits for name servers."""

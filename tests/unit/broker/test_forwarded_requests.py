@@ -5,8 +5,11 @@ from collections.abc import Mapping
 
 from escrowmq.broker.forwarded_requests import QUESTIONS_MAX, ForwardedRequests
 from escrowmq.broker.outcome import Forward, Notice, Reply, Silence
+from escrowmq.errors import BadFrame
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
+
+NO_HEADER_HOLDS_IT = -1
 
 
 class Peers:
@@ -25,6 +28,8 @@ class Peers:
         one_way: bool = True,
     ) -> int:
         assert (ext_fields, body, one_way) == ({}, None, False)
+        if connection == NO_HEADER_HOLDS_IT:
+            raise BadFrame("too long")
         self.sent.append((connection, code))
         return len(self.sent)
 
@@ -91,3 +96,22 @@ def test_too_many_questions_are_not_asked() -> None:
     assert isinstance(answer, Answer)
     assert (asked, answer.code, len(peers.sent)) == (-1, ResponseCode.SYSTEM_BUSY, QUESTIONS_MAX - 1)
     assert table.begin(-2, forward(1), now_ms=0) == []
+
+
+def test_a_question_that_cannot_be_sent_costs_its_asker_only() -> None:
+    table: ForwardedRequests[str] = ForwardedRequests(Peers())
+    refused = Answer(ResponseCode.SYSTEM_ERROR, "too long")
+    assert table.begin("too long", forward(5, NO_HEADER_HOLDS_IT), now_ms=0) == [("too long", refused)]
+    assert table.answered(5, 1, Answer(remark="nobody waits for it")) == []
+    assert table.begin("other", forward(5), now_ms=0) == []
+
+
+def test_a_fault_after_the_replies_costs_its_asker_only() -> None:
+    def fail(_: object) -> Answer:
+        raise OverflowError("too large")
+
+    table: ForwardedRequests[str] = ForwardedRequests(Peers())
+    table.begin("faulty", Forward([Notice(5, 307, {})], fail, 100), now_ms=0)
+    table.begin("other", forward(5), now_ms=0)
+    failed = Answer(ResponseCode.SYSTEM_ERROR, "OverflowError: too large")
+    assert table.closed(5) == [("faulty", failed), ("other", Answer(remark="GONE"))]

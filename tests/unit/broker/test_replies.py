@@ -113,3 +113,12 @@ def test_who_has_asked_is_found_on_the_connection_that_it_came_back_on(desk: Des
     assert outcome.questions[0].connection == 7
     desk.context.close_client(7)
     assert isinstance(reply(desk), WhenDurable)
+
+
+@pytest.mark.parametrize("too_large", [{"g": str(2**63)}, {"h": str(2**31)}, {"j": str(-(2**31) - 1)}])
+def test_a_number_that_no_record_holds_is_refused(desk: Desk, too_large: dict[str, str]) -> None:
+    fields = {**send(TOPIC, i=TO_ASKER), **too_large}
+    (letter,) = too_large
+    answer = desk.ask(SEND_REPLY_V2, fields, b"the reply", connection=6)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert str(answer.remark).startswith(f"the custom field <{letter}> is ")

@@ -9,6 +9,8 @@ from msgspec import Meta, Struct
 
 from escrowmq.errors import BadHeader
 
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number that Java keeps in 32 bits."""
 Long: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """A number that Java keeps in 64 bits."""
 

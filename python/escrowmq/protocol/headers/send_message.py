@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from escrowmq.protocol.headers.decoding import decode_header
+from escrowmq.protocol.headers.decoding import Int32, Long, decode_header
 from escrowmq.protocol.request_codes import RequestCode
 
 
@@ -16,15 +16,15 @@ class SendMessage(Struct, frozen=True):
 
     topic: str
     default_topic: str = field(name="defaultTopic")
-    default_topic_queues: int = field(name="defaultTopicQueueNums")
-    queue_id: int = field(name="queueId")
-    system_flag: int = field(name="sysFlag")
-    born_timestamp_ms: int = field(name="bornTimestamp")
-    flag: int
+    default_topic_queues: Int32 = field(name="defaultTopicQueueNums")
+    queue_id: Int32 = field(name="queueId")
+    system_flag: Int32 = field(name="sysFlag")
+    born_timestamp_ms: Long = field(name="bornTimestamp")
+    flag: Int32
     properties: str = ""
-    reconsume_times: int = field(default=0, name="reconsumeTimes")
+    reconsume_times: Int32 = field(default=0, name="reconsumeTimes")
     is_unit_mode: bool = field(default=False, name="unitMode")
-    retries_max: int | None = field(default=None, name="maxReconsumeTimes")
+    retries_max: Int32 | None = field(default=None, name="maxReconsumeTimes")
     is_batch: bool = field(default=False, name="batch")
     producer_group: str = field(default="", name="producerGroup")
 
@@ -34,15 +34,15 @@ class SendMessageV2(Struct, frozen=True):
 
     topic: str = field(name="b")
     default_topic: str = field(name="c")
-    default_topic_queues: int = field(name="d")
-    queue_id: int = field(name="e")
-    system_flag: int = field(name="f")
-    born_timestamp_ms: int = field(name="g")
-    flag: int = field(name="h")
+    default_topic_queues: Int32 = field(name="d")
+    queue_id: Int32 = field(name="e")
+    system_flag: Int32 = field(name="f")
+    born_timestamp_ms: Long = field(name="g")
+    flag: Int32 = field(name="h")
     properties: str = field(default="", name="i")
-    reconsume_times: int = field(default=0, name="j")
+    reconsume_times: Int32 = field(default=0, name="j")
     is_unit_mode: bool = field(default=False, name="k")
-    retries_max: int | None = field(default=None, name="l")
+    retries_max: Int32 | None = field(default=None, name="l")
     is_batch: bool = field(default=False, name="m")
     producer_group: str = field(default="", name="a")
 
