@@ -729,6 +729,9 @@ class Timers:
         """How many messages wait for each topic, as the JSON of `timermetrics`."""
     def statistics(self) -> TimerStatistics:
         """What they did since they were opened."""
+    @property
+    def broken_by(self) -> str | None:
+        """Why they stand still until the store is opened again; None while they run."""
     def close(self) -> None:
         """Stops them, and writes down how far they are. A second call does nothing."""
     def abandon(self) -> None:

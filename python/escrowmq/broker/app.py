@@ -116,7 +116,9 @@ class Broker:
                 save_interval_ms=config.delay_offsets_interval_ms,
                 wall_ms=clock.wall_ms,
             )
-            statistics = Statistics(self._store, self._server, self._delayed, cluster=config.cluster, clock=clock)
+            statistics = Statistics(
+                self._store, self._server, self._delayed, self._timers, cluster=config.cluster, clock=clock
+            )
             on_failure.pop_all()
         self._context = Context(
             broker_name=config.name,
@@ -206,6 +208,8 @@ class Broker:
             return f"the store is poisoned: {store.poisoned_by}"
         if store.disk_used_ratio >= self._context.settings.store.disk_refuse_ratio:
             return f"the disk is full: {store.disk_used_ratio:.0%} in use"
+        if self._timers is not None and self._timers.broken_by is not None:
+            return f"the timers stand still: {self._timers.broken_by}"
         return None
 
     @property
@@ -247,23 +251,20 @@ class Broker:
         self._settling.settle(self._forwarded.expire(now_ms=now_ms))
 
     def close(self) -> None:
-        """Stops in order: name servers are told, what is in flight is answered, everything is on disk."""
-        try:
-            self._unregister()
-            self._server.close()
-            self._save_offsets()
-            self._save_filters()
+        """Stops in order: name servers are told, what is in flight is answered, everything is on disk.
+
+        A step that fails keeps none of the others from being done; its error is raised at the end.
+        """
+        with ExitStack() as steps:
+            # The last comes first.
+            steps.callback(self._close_store)
+            steps.callback(self._save_delayed)
             if self._timers is not None:
-                self._timers.close()
-            # What was delivered is on disk before it is written down that it was.
-            self._store.flush()
-            self._delayed.save()
-        finally:
-            self._store.close()
-            done = self._store.statistics()
-            _log.info(
-                "broker stopped", messages=done.messages_appended, bytes=done.bytes_appended, flushes=done.flushes
-            )
+                steps.callback(self._timers.close)
+            steps.callback(self._save_filters)
+            steps.callback(self._save_offsets)
+            steps.callback(self._server.close)
+            steps.callback(self._unregister)
 
     def abandon(self) -> None:
         """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""
@@ -289,18 +290,26 @@ class Broker:
                 continue
             self._process(requests)
             requests = []
-            if isinstance(event, _core.Response):
-                self._registration.answered(
-                    event.connection, event.opaque, event.code, event.remark, event.body, now_ms=self._now_ms()
-                )
-                self._settling.settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
-            elif isinstance(event, _core.ConnectionClosed):
-                self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
-                self._context.close_client(event.connection)
-                self._settling.settle(self._forwarded.closed(event.connection))
-            elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
-                self._registration.opened(event.connection, now_ms=self._now_ms())
+            try:
+                self._notice(event)
+            except ServerClosed:
+                raise
+            except Exception as error:  # noqa: BLE001 - a fault in one event must not take the broker down
+                _log.error("event failed", kind=type(event).__name__, exc_info=error)
         self._process(requests)
+
+    def _notice(self, event: Event) -> None:
+        if isinstance(event, _core.Response):
+            self._registration.answered(
+                event.connection, event.opaque, event.code, event.remark, event.body, now_ms=self._now_ms()
+            )
+            self._settling.settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
+        elif isinstance(event, _core.ConnectionClosed):
+            self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
+            self._context.close_client(event.connection)
+            self._settling.settle(self._forwarded.closed(event.connection))
+        elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
+            self._registration.opened(event.connection, now_ms=self._now_ms())
 
     def _process(self, requests: Sequence[_core.Request]) -> None:
         if requests:
@@ -326,6 +335,16 @@ class Broker:
 
     def _save_filters(self) -> None:
         self._context.filters.save()
+
+    def _save_delayed(self) -> None:
+        # What was delivered is on disk before it is written down that it was.
+        self._store.flush()
+        self._delayed.save()
+
+    def _close_store(self) -> None:
+        self._store.close()
+        done = self._store.statistics()
+        _log.info("broker stopped", messages=done.messages_appended, bytes=done.bytes_appended, flushes=done.flushes)
 
     def _unregister(self) -> None:
         """Serves on until the name servers have answered, so that clients turn elsewhere before we stop."""

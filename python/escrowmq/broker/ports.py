@@ -250,6 +250,10 @@ class TimedMessages(Protocol):
     def metrics(self) -> str:
         """How many messages wait for each topic, as JSON."""
 
+    @property
+    def broken_by(self) -> str | None:
+        """Why they stand still until the store is opened again; None while they run."""
+
 
 class LogMarks(Protocol):
     """How far the log has come: `escrowmq._core.Store`, or a test's own."""

@@ -12,6 +12,8 @@ _KIBI: Final = 1024
 # Requests that wait for Python at most: what `Limits` has, and no setting changes.
 _REQUESTS_MAX: Final = 10_000
 _MEASURED_BY_NOBODY: Final = "not measured"
+# The same, where tools read a number.
+_NO_NUMBER: Final = "-1"
 # Sends and pulls are answered when they come: there are no pools of threads, and nothing waits in front of them.
 _NO_QUEUES: Final = ("send", "pull", "litePull", "ack")
 # Java's largest number, which RocketMQ shows where it has no pool of buffers; nor have we.
@@ -37,6 +39,7 @@ class RuntimeFacts(Struct, frozen=True, kw_only=True):
     requests_waiting: int
     # Of each level of delays: how far it is delivered, and where its queue ends.
     delays: Mapping[int, tuple[int, int]]
+    timers_waiting: int
 
 
 def runtime_info(facts: RuntimeFacts, work: WorkStatistics) -> dict[str, str]:
@@ -52,12 +55,11 @@ def runtime_info(facts: RuntimeFacts, work: WorkStatistics) -> dict[str, str]:
         "bootTimestamp": str(facts.booted_at_ms),
         "runtime": _duration(facts.now_ms - facts.booted_at_ms),
         "startAcceptSendRequestTimeStamp": "0",
-        # The precision of a timer is its only delay here; it has no queues of its own that could be behind.
-        "timerReadBehind": "0",
-        "timerOffsetBehind": "0",
-        "timerCongestNum": "0",
-        "timerEnqueueTps": "0.0",
-        "timerDequeueTps": "0.0",
+        "timerReadBehind": _NO_NUMBER,
+        "timerOffsetBehind": _NO_NUMBER,
+        "timerCongestNum": str(facts.timers_waiting),
+        "timerEnqueueTps": str(work.per_s("timers_taken_in")[0] or 0.0),
+        "timerDequeueTps": str(work.per_s("timers_delivered")[0] or 0.0),
     }
 
 

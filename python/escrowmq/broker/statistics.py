@@ -1,5 +1,6 @@
 """How much the broker did, and how it is: what is counted anyway, noted every ten seconds, in RocketMQ's words."""
 
+import json
 import os
 from collections.abc import Mapping
 
@@ -21,6 +22,7 @@ class Statistics:
         store: _core.Store,
         server: _core.BrokerServer,
         delayed: DelayedMessages,
+        timers: _core.Timers | None,
         *,
         cluster: str,
         clock: _core.Clock,
@@ -28,6 +30,7 @@ class Statistics:
         self._store = store
         self._server = server
         self._delayed = delayed
+        self._timers = timers
         self._wall_ms = clock.wall_ms
         self._booted_at_ms = clock.wall_ms()
         self._traffic = TrafficStatistics(server, cluster=cluster, now_ms=clock.monotonic_ms)
@@ -56,11 +59,14 @@ class Statistics:
 
     def _read_work(self) -> Work:
         lane = self._server.fast_lane_statistics()
+        timers = self._timers.statistics() if self._timers is not None else None
         return Work(
             messages_put=self._store.statistics().messages_appended,
             pulls_found=lane.pulls_found,
             pulls_missed=lane.pulls - lane.pulls_found,
             messages_got=lane.messages_pulled,
+            timers_taken_in=timers.taken_in if timers is not None else 0,
+            timers_delivered=timers.delivered if timers is not None else 0,
         )
 
     def _facts(self) -> RuntimeFacts:
@@ -82,7 +88,14 @@ class Statistics:
             puts_failed=self._server.fast_lane_statistics().sends_refused,
             requests_waiting=self._server.statistics().requests_waiting,
             delays=self._delays(),
+            timers_waiting=self._timers_waiting(),
         )
+
+    def _timers_waiting(self) -> int:
+        """Messages that wait for a time of their own."""
+        if self._timers is None:
+            return 0
+        return sum(waiting["count"] for waiting in json.loads(self._timers.metrics())["timingCount"].values())
 
     def _delays(self) -> Mapping[int, tuple[int, int]]:
         """Of each level of delays that was used: how far it is delivered, and where its queue ends."""

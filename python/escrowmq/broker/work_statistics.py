@@ -19,6 +19,8 @@ class Work(Struct, frozen=True):
     pulls_found: int = 0
     pulls_missed: int = 0
     messages_got: int = 0
+    timers_taken_in: int = 0
+    timers_delivered: int = 0
 
 
 class WorkStatistics:

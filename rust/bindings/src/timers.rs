@@ -62,6 +62,11 @@ impl Timers {
         Ok(py.detach(|| thread.with(timer::Timers::statistics)).into())
     }
 
+    #[getter]
+    fn broken_by(&self) -> PyResult<Option<String>> {
+        Ok(self.get()?.broken_by())
+    }
+
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let thread = self.get()?;
         py.detach(|| thread.close()).map_err(store_error)

@@ -254,6 +254,7 @@ class TestTimers:
 
     noticed: list[int] = field(default_factory=list)
     waiting: int = 0
+    broken_by: str | None = None
 
     def appended(self, end_offset: int) -> None:
         self.noticed.append(end_offset)

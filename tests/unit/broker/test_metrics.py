@@ -150,6 +150,25 @@ def test_a_broker_is_ready_unless_it_refuses_sends(monitored: Monitored, peer: P
     assert monitored.readings()["escrowmq_store_poisoned", ()] == 1
 
 
+def test_a_broker_whose_timers_stand_still_is_not_ready(monitored: Monitored, peer: Peer, tmp_path: Path) -> None:
+    """They find a file where their folder should be, and stop; the store takes other messages all the same."""
+    (tmp_path / "timerlog").write_bytes(b"")
+    ask(peer, timed := send(b"later", properties="TIMER_DELAY_SEC\x015\x02"))
+    while (reason := monitored.unready()) is None:
+        monitored.clock.advance(1_000)
+    assert reason.startswith("the timers stand still: ")
+    assert ask(peer, timed).code == ResponseCode.SERVICE_NOT_AVAILABLE
+    assert ask(peer, send(b"now")).code == ResponseCode.SUCCESS
+
+
+def test_consuming_in_a_way_that_nobody_knows_is_counted_as_such(monitored: Monitored, peer: Peer) -> None:
+    odd = HEARTBEAT.replace(b"CONSUME_PASSIVELY", b"NONSENSE")
+    peer.send(Frame(RequestCode.HEART_BEAT, language="GO", version=401, body=odd))
+    assert len(peer.receive(2)) == 2
+    labels = ("all", "go", "v4_9_4", "unknown", "remoting", "false")
+    assert monitored.readings()["rocketmq_consumer_connections", labels] == 1
+
+
 def test_a_broker_whose_disk_is_too_full_is_not_ready(tmp_path: Path, thread: ServingThread) -> None:
     store = StoreConfig(
         segment_size_bytes=1 << 20, disk_clean_ratio=1e-9, disk_force_ratio=1e-9, disk_refuse_ratio=1e-9

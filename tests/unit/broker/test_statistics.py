@@ -28,7 +28,7 @@ SAME = {
     *("msgPutTotalTodayMorning", "msgPutTotalTodayNow", "msgPutTotalYesterdayMorning"),
     *("putMessageFailedTimes", "putMessageTimesTotal"),
     *("sendThreadPoolQueueSize", "pullThreadPoolQueueSize", "queryThreadPoolQueueSize", "ackThreadPoolQueueSize"),
-    *("remainTransientStoreBufferNumbs", "startAcceptSendRequestTimeStamp", "timerCongestNum", "timerReadBehind"),
+    *("remainTransientStoreBufferNumbs", "startAcceptSendRequestTimeStamp", "timerCongestNum"),
 }
 
 
@@ -105,6 +105,15 @@ def test_rates_follow_what_was_done(broker: LocalBroker, client: Client) -> None
     assert told["getFoundTps"] == told["getMissTps"]
     assert float(told["getFoundTps"]) == pytest.approx(float(rate) / 3)
     assert float(told["getTotalTps"].split(" ")[0]) == pytest.approx(float(rate) / 3 * 2)
+
+
+def test_timers_are_told_by_what_they_do(broker: LocalBroker, client: Client) -> None:
+    broker.send("orders", b"later", properties={"TIMER_DELAY_SEC": "60"})
+    while runtime_info(client)["timerCongestNum"] != "1":
+        broker.clock.advance(seconds=1)
+    broker.clock.advance(seconds=SAMPLE_S)
+    assert float(runtime_info(client)["timerEnqueueTps"]) > 0
+    assert runtime_info(client)["timerDequeueTps"] == "0.0"
 
 
 def test_levels_of_delay_that_are_used_are_told(broker: LocalBroker, client: Client) -> None:

@@ -192,3 +192,16 @@ def test_replicas_learn_how_far_the_timers_are() -> None:
     broker = desk()
     assert broker.ask(CHECKPOINT).body == bytes(56)
     assert broker.ask(METRICS).body == b'{"timingCount":{}}'
+
+
+def test_timers_that_stand_still_take_no_message() -> None:
+    broker = desk(takes_recalls=True)
+    waits = timed("TIMER_DELAY_SEC\x015\x02")
+    handle = broker.stored(SEND, waits, b"hello").ext_fields["recallHandle"]
+    broker.timers.broken_by = "no such wheel"
+    for answer in (broker.ask(SEND, waits, b"hello"), recall(broker, handle)):
+        assert (answer.code, answer.remark) == (
+            ResponseCode.SERVICE_NOT_AVAILABLE,
+            "the timers stand still: no such wheel",
+        )
+    assert len(broker.store.appended) == 1

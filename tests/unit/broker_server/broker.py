@@ -60,6 +60,7 @@ def send(
     queue_id: int = 0,
     kind: HeaderKind = "json",
     flag: int = 0,
+    properties: str = "",
 ) -> Frame:
     """SEND_MESSAGE_V2."""
     fields = {
@@ -71,7 +72,7 @@ def send(
         "f": "0",
         "g": "1794984736583",
         "h": "0",
-        "i": f"TAGS\x01{tags}\x02UNIQ_KEY\x017F\x02",
+        "i": f"TAGS\x01{tags}\x02UNIQ_KEY\x017F\x02{properties}",
         "j": "0",
         "k": "false",
         "m": "false",

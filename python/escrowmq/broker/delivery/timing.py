@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.postponing import delay_level
+from escrowmq.broker.ports import TimedMessages
 from escrowmq.broker.refusal import Refused
 from escrowmq.broker_config import TimersConfig
 from escrowmq.model import names
@@ -58,6 +59,16 @@ def slot_ms(pairs: Mapping[str, str], rules: TimerRules, *, now_ms: int) -> int 
     if properties.TIMER_DELETE_KEY in pairs:
         raise _illegal(rules)
     return None
+
+
+def refuse_broken(timers: TimedMessages) -> None:
+    """Refuses a message that nobody would deliver.
+
+    Raises:
+        Refused: The timers stand still.
+    """
+    if timers.broken_by is not None:
+        raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, f"the timers stand still: {timers.broken_by}")
 
 
 def refuse_congestion(slot: int, rules: TimerRules, count_at: Callable[[int], int], random: Random) -> None:

@@ -12,7 +12,15 @@ from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.postponing import delay_level, postpone
 from escrowmq.broker.delivery.retrying import DEAD_LETTER_QUEUES, Retries, dead_letter, is_dead_when_sent, retries_max
-from escrowmq.broker.delivery.timing import TimerRules, has_timer, recall_handle, refuse_congestion, slot_ms, wait_until
+from escrowmq.broker.delivery.timing import (
+    TimerRules,
+    has_timer,
+    recall_handle,
+    refuse_broken,
+    refuse_congestion,
+    slot_ms,
+    wait_until,
+)
 from escrowmq.broker.outcome import RETRY, Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
@@ -181,6 +189,7 @@ def _slot(context: Context, draft: Draft) -> int | None:
     """The slot that a message with a time of its own waits for; None where its time has come."""
     if context.timers is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false")
+    refuse_broken(context.timers)
     rules = TimerRules.of(context.settings.broker)
     slot = slot_ms(draft.properties, rules, now_ms=context.wall_ms())
     if slot is not None:

@@ -6,7 +6,7 @@ from typing import Final
 from escrowmq.broker.batches import Append
 from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.draft import Draft
-from escrowmq.broker.delivery.timing import TimerRules, slot_ms, wait_until
+from escrowmq.broker.delivery.timing import TimerRules, refuse_broken, slot_ms, wait_until
 from escrowmq.broker.outcome import Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.refusal import Refused
@@ -49,6 +49,8 @@ def recall(context: Context, request: ClientRequest) -> Outcome | Append:
     try:
         handle = _handle(context, header)
         draft = _draft(context, request, header, handle)
+        if context.timers is not None:
+            refuse_broken(context.timers)
         slot = slot_ms(draft.properties, TimerRules.of(context.settings.broker), now_ms=context.wall_ms())
     except Refused as refusal:
         return refused(refusal.code, refusal.remark)

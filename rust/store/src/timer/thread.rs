@@ -41,6 +41,8 @@ struct State {
     is_stopping: bool,
     /// Where the last message of the timer topic ends that was not looked for since.
     appended_end: Option<LogOffset>,
+    /// Why the thread has ended before it was asked to.
+    broken_by: Option<String>,
 }
 
 impl<S: Send + Sync + 'static> TimerThread<S> {
@@ -77,6 +79,11 @@ impl<S: Send + Sync + 'static> TimerThread<S> {
     /// Looks at the timers, between two rounds.
     pub fn with<T>(&self, look: impl FnOnce(&Timers) -> T) -> T {
         look(&self.shared.timers.lock())
+    }
+
+    /// Why the timers stand still until the store is opened again; `None` while they run.
+    pub fn broken_by(&self) -> Option<String> {
+        self.shared.state.lock().broken_by.clone()
     }
 
     /// Stops the thread and writes down how far the timers are. A second call does nothing.
@@ -142,6 +149,7 @@ impl<S: Send + Sync> Shared<S> {
                 Err(StoreError::Closed) => return,
                 Err(error) => {
                     tracing::error!(%error, "timers stand still until the store is opened again");
+                    self.state.lock().broken_by = Some(error.to_string());
                     return;
                 }
             }
