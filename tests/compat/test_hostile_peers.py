@@ -5,6 +5,7 @@ while, and is answered. What the server holds stays within a bound that the test
 """
 
 import contextlib
+import json
 import random
 import re
 import resource
@@ -311,6 +312,33 @@ def test_names_that_lead_out_of_the_folder_lead_nowhere(scene: Scene, tmp_path: 
         scene.bystander.goes_on()
     assert {path for path in tmp_path.rglob("*") if path.is_dir()} == files
     assert not list(tmp_path.parent.glob("*outside*"))
+    scene.grew_at_most(0)
+
+
+def test_invented_names_of_producers_consumers_and_queues_are_refused_and_not_kept(scene: Scene) -> None:
+    """A megabyte of names in each request, of which none is as long as a frame may be."""
+    long_names = [f"{number}-" + "n" * 10_000 for number in range(100)]
+    requests = {
+        RequestCode.HEART_BEAT: [
+            {"clientID": "c", "producerDataSet": [{"groupName": name} for name in long_names]},
+            {"clientID": "c", "consumerDataSet": [{"groupName": f"invented-{number}"} for number in range(2_000)]},
+        ],
+        RequestCode.LOCK_BATCH_MQ: [
+            {
+                "clientId": "c",
+                "consumerGroup": "invented",
+                "mqSet": [{"topic": name, "brokerName": "broker-a", "queueId": 0} for name in long_names],
+            }
+        ],
+    }
+    with Client(scene.server.broker) as client:
+        for round_number in range(30):
+            for code, bodies in requests.items():
+                for body in bodies:
+                    client.ask(code, body=json.dumps({**body, "round": round_number}).encode())
+            scene.bystander.goes_on()
+        known = bytes(client.ask(RequestCode.GET_ALL_TOPIC_CONFIG).body).decode()
+    assert "invented" not in known
     scene.grew_at_most(0)
 
 

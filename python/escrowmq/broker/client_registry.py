@@ -10,11 +10,13 @@ from typing import Final
 from msgspec import Struct, field
 
 from escrowmq.model.subscription import BROADCASTING, Subscription
-from escrowmq.protocol.bodies.heartbeat import ConsumerData
+from escrowmq.protocol.bodies.heartbeat import CONSUMERS_MAX, ConsumerData
 
 EXPIRY_MS: Final = 120_000
 PRODUCER_GROUPS_MAX: Final = 1_024
 """Of one connection; further ones are not noted."""
+CONSUMER_GROUPS_MAX: Final = CONSUMERS_MAX
+"""Of one connection, as of one heartbeat; further ones are not noted."""
 
 
 class Client(Struct, frozen=True):
@@ -88,6 +90,10 @@ class ClientRegistry:
         self, client: Client, data: ConsumerData, *, now_ms: int, has_subscriptions: bool = True
     ) -> bool:
         """Notes a consumer's heartbeat; True if its group has to be told: a member or a topic came or went."""
+        groups = self._groups_of.setdefault(client.connection, set())
+        if data.group not in groups and len(groups) >= CONSUMER_GROUPS_MAX:
+            return False
+        groups.add(data.group)
         group = self._consumers.setdefault(data.group, ConsumerGroup(data.group))
         group.consume_type = data.consume_type
         if group.message_model != data.message_model:
@@ -96,7 +102,6 @@ class ClientRegistry:
         group.consume_from_where = data.consume_from_where
         is_new = client.connection not in group.members
         group.members[client.connection] = client
-        self._groups_of.setdefault(client.connection, set()).add(data.group)
         self._last_seen_ms[client.connection] = now_ms
         has_other_topics = has_subscriptions and self._subscribe(group, data.subscriptions)
         return is_new or has_other_topics

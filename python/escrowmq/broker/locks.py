@@ -11,7 +11,7 @@ from msgspec import Struct
 from escrowmq.model.message_queue import MessageQueue
 
 LEASE_MS: Final = 60_000
-LEASES_MAX: Final = 1_000_000
+LEASES_MAX: Final = 100_000
 """Of all groups; beyond, no further queue is locked until leases end."""
 
 
@@ -32,7 +32,7 @@ class QueueLocks:
 
     def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str, *, now_ms: int) -> list[MessageQueue]:
         """Leases queues to a client, or renews; those that it has now, others' not among them."""
-        leases = self._leases.setdefault(group, {})
+        leases = self._leases.get(group, {})
         locked = []
         for queue in queues:
             lease = leases.get(queue)
@@ -43,6 +43,8 @@ class QueueLocks:
             if lease is None or lease.client_id == client_id or self._is_over(lease, now_ms):
                 leases[queue] = Lease(client_id, now_ms)
                 locked.append(queue)
+        if leases:
+            self._leases[group] = leases
         return locked
 
     def unlock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:

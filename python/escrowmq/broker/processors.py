@@ -32,6 +32,7 @@ from escrowmq.broker.handlers import (
     timers,
     topics,
 )
+from escrowmq.broker.making import make_named
 from escrowmq.broker.outcome import Outcome
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.protocol.messages import Answer
@@ -103,6 +104,7 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
 
 def process(context: Context, requests: Sequence[AnyRequest]) -> Iterator[tuple[AnyRequest, Outcome]]:
     """What becomes of each request, in their order."""
+    make_named(context, requests)
     for code, run in groupby(requests, key=lambda request: request.code):
         together = list(run)
         yield from zip(together, _process_run(context, code, together), strict=True)

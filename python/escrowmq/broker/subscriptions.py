@@ -4,6 +4,7 @@ As with topics, a change is on disk before it is in the table.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -64,12 +65,17 @@ class SubscriptionGroups:
 
     def find_or_create(self, name: str) -> SubscriptionGroup | None:
         """The group of a name, made if it is not there; None if it may not be made or no group may be called so."""
-        group = self._groups.get(name)
-        may_create = self.has_auto_create and len(self._groups) < GROUPS_MAX
-        if group is None and may_create and names.refuse_group(name) is None:
-            group = SubscriptionGroup(name=name)
-            self._replace({**self._groups, name: group})
-        return group
+        self.create([name])
+        return self._groups.get(name)
+
+    def create(self, wanted: Iterable[str]) -> None:
+        """Makes the groups that are not there and may be made; the file is written once for all of them."""
+        if not self.has_auto_create:
+            return
+        missing = dict.fromkeys(name for name in wanted if name not in self._groups and not names.refuse_group(name))
+        made = {name: SubscriptionGroup(name=name) for name in islice(missing, max(0, GROUPS_MAX - len(self._groups)))}
+        if made:
+            self._replace({**self._groups, **made})
 
     def update(self, groups: Iterable[SubscriptionGroup]) -> None:
         """Makes or alters groups. RocketMQ knows no attributes of groups, so those there are stay."""

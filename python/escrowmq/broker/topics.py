@@ -84,29 +84,45 @@ class Topics:
         self._changed.clear()
         return changed
 
-    def create_for_send(self, name: str, *, default_topic: str, queues_max: int, system_flag: int) -> bool:
-        """Makes the topic that a producer sends to, from one that may be inherited from; False if none may."""
+    def plan_for_send(self, name: str, *, default_topic: str, queues_max: int, system_flag: int) -> TopicConfig | None:
+        """The topic that a producer sends to, made from one that may be inherited from; None if none may."""
         default = self._topics.get(default_topic)
         if default is None or not default.permissions & Permission.INHERIT:
-            return False
+            return None
         if default_topic == names.DEFAULT_TOPIC and not self.has_auto_create:
-            return False
-        if len(self._topics) >= TOPICS_MAX:
-            return False
+            return None
         queues = max(0, min(queues_max, default.write_queues))
         permissions = default.permissions & ~Permission.INHERIT
-        self._put([TopicConfig(name, queues, queues, permissions, default.filter_type, system_flag)])
-        return True
+        return TopicConfig(name, queues, queues, permissions, default.filter_type, system_flag)
 
-    def create_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> TopicConfig:
-        """The retry topic of a group, which is made if it is not there; its order flag is kept up to date."""
+    def plan_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> TopicConfig:
+        """The retry topic of a group as it is to be: its order flag is kept up to date."""
         name = names.retry_topic(group)
         topic = self._topics.get(name)
         if topic is None:
-            self._put([TopicConfig(name, queues, queues, READ_WRITE, system_flag=system_flag, is_ordered=is_ordered)])
-        elif topic.is_ordered != is_ordered:
-            self._put([replace(topic, is_ordered=is_ordered)])
-        return self._topics[name]
+            return TopicConfig(name, queues, queues, READ_WRITE, system_flag=system_flag, is_ordered=is_ordered)
+        return replace(topic, is_ordered=is_ordered)
+
+    def create(self, planned: Iterable[TopicConfig]) -> None:
+        """Makes or alters topics that were planned, while there is room; the file is written once for all of them.
+
+        Of several plans for one topic the first holds.
+        """
+        altered: dict[str, TopicConfig] = {}
+        room = TOPICS_MAX - len(self._topics)
+        for topic in planned:
+            current = self._topics.get(topic.name)
+            if topic.name in altered or topic == current or (current is None and room <= 0):
+                continue
+            altered[topic.name] = topic
+            room -= current is None
+        self._put(list(altered.values()))
+
+    def create_retry(self, group: str, *, queues: int, is_ordered: bool, system_flag: int) -> TopicConfig | None:
+        """The retry topic of a group, made if it is not there; None where there is no room for it."""
+        plan = self.plan_retry(group, queues=queues, is_ordered=is_ordered, system_flag=system_flag)
+        self.create([plan])
+        return self._topics.get(plan.name)
 
     def create_dead_letter(self, group: str, *, queues: int) -> TopicConfig:
         """The dead-letter topic of a group, which is made if it is not there."""

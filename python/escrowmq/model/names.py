@@ -1,12 +1,17 @@
 """Which names topics and groups may have, and which topics are the broker's own."""
 
 import re
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta
 
 TOPIC_LENGTH_MAX: Final = 127
 DERIVED_TOPIC_LENGTH_MAX: Final = 255
 # A group's name becomes part of the names of its retry and dead-letter topics.
 GROUP_LENGTH_MAX: Final = 120
+
+Name: TypeAlias = Annotated[str, Meta(max_length=255)]
+"""A name that a client gives to itself or to what it wants; RocketMQ's clients allow no longer ones."""
 
 RETRY_PREFIX: Final = "%RETRY%"
 DEAD_LETTER_PREFIX: Final = "%DLQ%"

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from escrowmq.model.names import Name
+
 TAG: Final = "TAG"
 """The expression type that filters by tags; an absent one means it too."""
 
@@ -30,11 +32,11 @@ class Subscription(Struct, frozen=True):
 
     is_class_filter: bool = field(default=False, name="classFilterMode")
     codes: list[TagCode] = field(default_factory=list, name="codeSet")
-    expression_type: str = field(default=TAG, name="expressionType")
+    expression_type: Name = field(default=TAG, name="expressionType")
     expression: str = field(default=ALL_TAGS, name="subString")
     version: Version = field(default=0, name="subVersion")
     tags: list[str] = field(default_factory=list, name="tagsSet")
-    topic: str = ""
+    topic: Name = ""
 
     @property
     def is_by_tag(self) -> bool:

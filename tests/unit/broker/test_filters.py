@@ -10,6 +10,7 @@ from tests.unit.broker.test_snapshot import FastLane, snapshots_of
 from escrowmq import PropertyFilter, SubscriptionEntry
 from escrowmq.broker.outcome import RETRY
 from escrowmq.broker_config import BrokerConfig
+from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -21,7 +22,7 @@ NO_FILTER = "The broker's consumer filter data is not exist!Your expression may 
 
 def made(*, has_property_filters: bool = True) -> Desk:
     desk = Desk(config=BrokerConfig(has_property_filters=has_property_filters))
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     return desk
 
 

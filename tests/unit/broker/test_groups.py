@@ -12,6 +12,7 @@ from escrowmq.broker.outcome import RETRY
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.model.names import SYSTEM_GROUPS
 from escrowmq.model.subscription import SubscriptionGroup
+from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -94,7 +95,7 @@ def test_a_group_is_made_when_somebody_reads_as_it() -> None:
 def test_a_pull_that_misses_something_is_told_what() -> None:
     desk = Desk()
     assert desk.ask(PULL, pull()).code == ResponseCode.TOPIC_NOT_EXIST
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     assert desk.ask(PULL, pull()).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
     desk.ask(RequestCode.HEART_BEAT, body=heartbeat(topics={"payments": ()}))
     assert desk.ask(PULL, pull()).remark == (
@@ -107,7 +108,7 @@ def test_a_pull_that_misses_something_is_told_what() -> None:
 
 def test_a_group_that_may_not_broadcast_is_refused_when_it_does() -> None:
     desk = Desk()
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     desk.ask(UPDATE, body=json.dumps({"groupName": "billing", "consumeBroadcastEnable": False}).encode())
     desk.ask(RequestCode.HEART_BEAT, body=heartbeat(model="BROADCASTING"))
     answer = desk.ask(PULL, pull())
@@ -120,5 +121,5 @@ def test_offsets_of_groups_and_topics_that_are_not_there_are_refused() -> None:
     assert desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, fields).remark == "Group billing not exist!"
     desk.ask(SHOW, {"group": "billing"})
     assert desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, fields).remark == "Topic orders not exist!"
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     assert desk.outcome(RequestCode.UPDATE_CONSUMER_OFFSET, fields) == RETRY

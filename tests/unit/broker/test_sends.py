@@ -1,12 +1,14 @@
 """Sends that are more than an append: later, again, or never."""
 
 import pytest
-from tests.unit.broker.desk import Desk, TestRequest, send
+from tests.unit.broker.desk import Desk, TestRequest, heartbeat, send
 
 from escrowmq.broker import processors
+from escrowmq.broker import topics as topics_module
 from escrowmq.broker.outcome import RETRY, WhenDurable
 from escrowmq.broker_config import BrokerConfig
 from escrowmq.model.message_queue import MessageQueue
+from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.protocol.response_codes import ResponseCode
 
 SEND, BATCH = 310, 320
@@ -201,9 +203,20 @@ def test_a_retry_topic_is_made_even_where_no_other_is_but_not_for_a_group_that_i
         "subscription group not exist, billing \nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ "
         "for further details."
     )
+    assert desk.context.topics.find(RETRY_TOPIC) is None
+    desk.context.groups.update([SubscriptionGroup(name="billing")])
+    desk.stored(SEND, retried(0, k="true"))
     topic = desk.context.topics.find(RETRY_TOPIC)
     assert topic is not None
     assert (topic.write_queues, topic.system_flag) == (1, 2)
+
+
+def test_a_retry_topic_counts_as_one_that_a_client_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    monkeypatch.setattr(topics_module, "TOPICS_MAX", len(desk.context.topics.table))
+    assert desk.ask(SEND, retried(0), b"body").code == ResponseCode.TOPIC_NOT_EXIST
+    desk.ask(34, body=heartbeat())
+    assert desk.context.topics.find(RETRY_TOPIC) is None
 
 
 def test_a_broker_that_is_closed_to_sends_refuses_those_to_ordered_topics() -> None:

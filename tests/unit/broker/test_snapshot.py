@@ -7,6 +7,7 @@ from tests.unit.broker.desk import Desk, heartbeat
 from escrowmq._core import GroupEntry, SubscriptionEntry, TopicEntry
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.model.subscription import SubscriptionGroup
+from escrowmq.model.topic import TopicConfig
 
 
 class FastLane:
@@ -43,7 +44,7 @@ def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
     assert lane.told == ["topics", "groups", "subscriptions"]
     snapshots.publish(lane)
     assert len(lane.told) == 3
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     snapshots.publish(lane)
     assert lane.told[3:] == ["topics"]
     assert lane.topics["orders"] == TopicEntry(read_queue_count=4, write_queue_count=4, permission=6)

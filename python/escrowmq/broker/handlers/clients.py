@@ -1,6 +1,6 @@
 """Requests of clients about themselves, and of operators about clients."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from escrowmq.broker.client_registry import Client
@@ -8,7 +8,7 @@ from escrowmq.broker.context import Context
 from escrowmq.broker.handlers.filters import refuse_expression, refuse_type
 from escrowmq.broker.ports import ClientRequest
 from escrowmq.model.subscription import SubscriptionGroup
-from escrowmq.model.topic import TopicSystemFlag
+from escrowmq.model.topic import TopicConfig, TopicSystemFlag
 from escrowmq.protocol.bodies.check_client import decode_check_client
 from escrowmq.protocol.bodies.connections import Connection, ConsumerConnections, ProducerConnections
 from escrowmq.protocol.bodies.consumer_list import encode_consumer_list
@@ -36,10 +36,20 @@ def heartbeat(context: Context, request: ClientRequest) -> Answer:
         if group is not None:
             is_changed |= _has_other_fingerprint(context, beat, data)
             _register(context, client, beat, data, group)
-            context.clients.consumer_groups[data.group].fingerprint = beat.fingerprint
+            known = context.clients.consumer_group(data.group)
+            if known is not None:
+                known.fingerprint = beat.fingerprint
     for producer in beat.producers:
         context.clients.register_producer(client, producer.group, now_ms=context.now_ms())
     return Answer(ext_fields={_SUPPORTS_SECOND_KIND: "true", _IS_CHANGED: "true" if is_changed else "false"})
+
+
+def planned_retry_topics(context: Context, beat: Heartbeat) -> Iterator[TopicConfig]:
+    """The retry topics that a heartbeat makes, of those of its groups that are there."""
+    for data in beat.consumers:
+        group = context.groups.find(data.group)
+        if group is not None:
+            yield _retry_topic(context, data, group)
 
 
 def unregister(context: Context, request: ClientRequest) -> Answer:
@@ -101,13 +111,7 @@ def producer_connections(context: Context, request: ClientRequest) -> Answer:
 
 
 def _register(context: Context, client: Client, beat: Heartbeat, data: ConsumerData, group: SubscriptionGroup) -> None:
-    subscribed = (context.topics.find(subscription.topic) for subscription in data.subscriptions)
-    context.topics.create_retry(
-        data.group,
-        queues=group.retry_queues,
-        is_ordered=any(topic is not None and topic.is_ordered for topic in subscribed),
-        system_flag=TopicSystemFlag.UNIT_SUBSCRIPTION if data.is_unit_mode else 0,
-    )
+    context.topics.create([_retry_topic(context, data, group)])
     has_subscriptions = beat.fingerprint == 0 or not beat.is_without_subscriptions
     is_changed = context.clients.register_consumer(
         client, data, now_ms=context.now_ms(), has_subscriptions=has_subscriptions
@@ -116,6 +120,16 @@ def _register(context: Context, client: Client, beat: Heartbeat, data: ConsumerD
         context.filters.register(data.group, data.subscriptions)
     if is_changed and group.notifies_members:
         context.groups_to_tell.add(data.group)
+
+
+def _retry_topic(context: Context, data: ConsumerData, group: SubscriptionGroup) -> TopicConfig:
+    subscribed = (context.topics.find(subscription.topic) for subscription in data.subscriptions)
+    return context.topics.plan_retry(
+        data.group,
+        queues=group.retry_queues,
+        is_ordered=any(topic is not None and topic.is_ordered for topic in subscribed),
+        system_flag=TopicSystemFlag.UNIT_SUBSCRIPTION if data.is_unit_mode else 0,
+    )
 
 
 def _has_other_fingerprint(context: Context, beat: Heartbeat, data: ConsumerData) -> bool:

@@ -20,6 +20,7 @@ from escrowmq.broker.ports import AppendedMessage, ClientRequest, StoredRecord
 from escrowmq.broker.questions import SEE_QUESTIONS
 from escrowmq.broker.refusal import Refused
 from escrowmq.errors import NoRecord
+from escrowmq.model import names
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.model.topic import Permission, TopicConfig, TopicSystemFlag
 from escrowmq.protocol.headers.decoding import decode_header
@@ -88,6 +89,8 @@ def _retry_topic(context: Context, header: SendBack, group: SubscriptionGroup) -
         is_ordered=False,
         system_flag=TopicSystemFlag.UNIT_SUBSCRIPTION if header.is_unit_mode else 0,
     )
+    if topic is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, f"topic[{names.retry_topic(group.name)}] not exist")
     if not topic.permissions & Permission.WRITE:
         raise Refused(ResponseCode.NO_PERMISSION, f"the topic[{topic.name}] sending message is forbidden")
     return topic

@@ -26,6 +26,7 @@ from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
 from escrowmq.broker.refusal import Refused
 from escrowmq.model import names
+from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.model.topic import Permission, TopicConfig, TopicSystemFlag
 from escrowmq.protocol import properties
 from escrowmq.protocol.headers.send_message import SendMessage, SendMessageV2, decode_send_message
@@ -117,11 +118,7 @@ def topic_of_send(context: Context, header: Header) -> TopicConfig:
         raise Refused(
             ResponseCode.NO_PERMISSION, f"the broker[{context.settings.broker.advertise}] sending message is forbidden"
         )
-    remark = names.refuse_topic(name)
-    if remark is not None:
-        raise Refused(ResponseCode.INVALID_PARAMETER, remark)
-    if name in names.UNSENDABLE_TOPICS or name.startswith(names.SYSTEM_PREFIX):
-        raise Refused(ResponseCode.NO_PERMISSION, f"Sending message to topic[{name}] is forbidden.")
+    _refuse_name(name)
     if topic is None:
         topic = _made_topic(context, header)
     if topic is None:
@@ -129,16 +126,44 @@ def topic_of_send(context: Context, header: Header) -> TopicConfig:
     return topic
 
 
+def _refuse_name(name: str) -> None:
+    remark = names.refuse_topic(name)
+    if remark is not None:
+        raise Refused(ResponseCode.INVALID_PARAMETER, remark)
+    if name in names.UNSENDABLE_TOPICS or name.startswith(names.SYSTEM_PREFIX):
+        raise Refused(ResponseCode.NO_PERMISSION, f"Sending message to topic[{name}] is forbidden.")
+
+
 def _made_topic(context: Context, header: Header) -> TopicConfig | None:
+    if _is_retry(header):
+        _group_of_retry(context, header)
+    plan = _planned_topic(context, header)
+    if plan is not None:
+        context.topics.create([plan])
+    return context.topics.find(header.topic)
+
+
+def planned_topic(context: Context, request: ClientRequest) -> TopicConfig | None:
+    """The topic that a send will make; None if it makes none."""
+    header = decode_send_message(request.code, request.ext_fields)
+    name = header.topic
+    is_of_nobody = _is_retry(header) and context.groups.find(name.removeprefix(names.RETRY_PREFIX)) is None
+    if context.topics.find(name) is not None or is_of_nobody:
+        return None
+    _refuse_name(name)
+    return _planned_topic(context, header)
+
+
+def _planned_topic(context: Context, header: Header) -> TopicConfig | None:
     unit_flag = TopicSystemFlag.UNIT_SUBSCRIPTION if _is_retry(header) else TopicSystemFlag.UNIT
     flag = unit_flag if header.is_unit_mode else 0
-    is_made = context.topics.create_for_send(
+    plan = context.topics.plan_for_send(
         header.topic, default_topic=header.default_topic, queues_max=header.default_topic_queues, system_flag=flag
     )
-    if not is_made and _is_retry(header):
+    if plan is None and _is_retry(header):
         group = header.topic.removeprefix(names.RETRY_PREFIX)
-        return context.topics.create_retry(group, queues=1, is_ordered=False, system_flag=flag)
-    return context.topics.find(header.topic)
+        return context.topics.plan_retry(group, queues=1, is_ordered=False, system_flag=flag)
+    return plan
 
 
 def draft_of_send(
@@ -169,12 +194,8 @@ def draft_of_send(
 
 def _retried(context: Context, request: ClientRequest, header: Header, draft: Draft) -> Draft:
     """A message that a consumer sends to its retry topic: to be tried again, or a dead letter."""
-    name = header.topic.removeprefix(names.RETRY_PREFIX)
-    group = context.groups.find_or_create(name)
-    if group is None:
-        raise Refused(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {SEE_QUESTIONS}"
-        )
+    group = _group_of_retry(context, header)
+    name = group.name
     retries = Retries(
         done=header.reconsume_times,
         max=retries_max(group, client_version=request.version, asked=header.retries_max),
@@ -183,6 +204,16 @@ def _retried(context: Context, request: ClientRequest, header: Header, draft: Dr
         return draft
     topic = context.topics.create_dead_letter(name, queues=DEAD_LETTER_QUEUES)
     return dead_letter(draft, topic.name, queue_id=context.random.randrange(DEAD_LETTER_QUEUES))
+
+
+def _group_of_retry(context: Context, header: Header) -> SubscriptionGroup:
+    name = header.topic.removeprefix(names.RETRY_PREFIX)
+    group = context.groups.find_or_create(name)
+    if group is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {SEE_QUESTIONS}"
+        )
+    return group
 
 
 def _slot(context: Context, draft: Draft) -> int | None:

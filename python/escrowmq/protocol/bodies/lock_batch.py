@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from escrowmq.model.message_queue import MessageQueue
+from escrowmq.model.names import Name
 from escrowmq.protocol import fastjson
 
 
 class LockBatch(Struct, frozen=True):
     """Who wants which queues."""
 
-    client_id: str = field(name="clientId")
-    group: str = field(name="consumerGroup")
+    client_id: Name = field(name="clientId")
+    group: Name = field(name="consumerGroup")
     queues: list[MessageQueue] = field(default_factory=list, name="mqSet")
 
 
