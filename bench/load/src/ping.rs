@@ -1,5 +1,6 @@
 //! Pings: a cheap request at a fixed rate, whether or not the ones before are answered, so that a stall of the broker
-//! meets every ping that falls into it. Times are taken from the moment a ping is written.
+//! meets every ping that falls into it. Times are taken twice: from the moment a ping is due, and from the moment it is
+//! written, which is later where the machine has no processor for who writes it.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -34,20 +35,22 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
     let answered = AtomicUsize::new(0);
     let before = ProcessorTime::of(target.broker_pid)?;
     let begin = Instant::now();
-    let (lateness, times, stalls) = thread::scope(|scope| {
+    let (lateness, times, times_from_due, stalls) = thread::scope(|scope| {
         let sender = scope.spawn(|| send(&target, rate, count, &mut stream, &sent_at));
-        let (mut times, mut stalls) = (Histogram::default(), Vec::new());
+        let (mut times, mut times_from_due) = (Histogram::default(), Histogram::default());
+        let mut stalls = Vec::new();
         while answered.load(Ordering::Relaxed) < count {
             answers.read(|answer| {
                 require_success(answer)?;
                 let number = answered.fetch_add(1, Ordering::Relaxed);
                 let now = Instant::now();
-                let sent: Instant = *sent_at
+                let (due, sent): (Instant, Instant) = *sent_at
                     .lock()
                     .map_err(|_| "the sender panicked")?
                     .get(number)
                     .ok_or("too many answers")?;
                 times.add(now - sent);
+                times_from_due.add(now - due);
                 if now - sent > STALL {
                     stalls.push(((sent - begin).as_secs_f64(), (now - sent).as_secs_f64() * 1e3));
                 }
@@ -55,7 +58,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
             })?;
         }
         let lateness = sender.join().map_err(|_| "the sender panicked")??;
-        Ok::<_, Failure>((lateness, times, stalls))
+        Ok::<_, Failure>((lateness, times, times_from_due, stalls))
     })?;
     let time = begin.elapsed();
     let mut report = json!({
@@ -63,6 +66,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
         "rate": rate,
         "count": times.count(),
         "latency": times.report(),
+        "latency_from_due": times_from_due.report(),
         "over_5_ms": stalls.len(),
         "sender_late": lateness.report(),
     });
@@ -81,7 +85,7 @@ fn send(
     rate: u32,
     count: usize,
     stream: &mut TcpStream,
-    sent_at: &Mutex<Vec<Instant>>,
+    sent_at: &Mutex<Vec<(Instant, Instant)>>,
 ) -> Result<Histogram, Failure> {
     let mut bytes = Vec::new();
     request::max_offset(target.kind, &target.topic, 0, &mut bytes)?;
@@ -92,7 +96,7 @@ fn send(
         let now = Instant::now();
         lateness.add(now - due);
         // Before it is written: its answer must find it.
-        sent_at.lock().map_err(|_| "the reader panicked")?.push(now);
+        sent_at.lock().map_err(|_| "the reader panicked")?.push((due, now));
         stream.write_all(&bytes)?;
     }
     Ok(lateness)

@@ -18,6 +18,9 @@ use super::reply::Asker;
 /// Most pulls that wait for the reader.
 const JOBS_MAX: usize = 4096;
 const PAGE_SIZE: usize = 4096;
+/// How far the reader stands back where there are too few processors: a scan takes all that it gets, and whoever waits
+/// for it waits for the disk anyway, while the epoll thread has everybody wait.
+const NICENESS: i32 = 10;
 
 /// A pull for the reader.
 #[derive(Debug)]
@@ -77,6 +80,8 @@ fn run(
     jobs: &Receiver<ColdPull>,
     count: impl Fn(&PullRequest, &PullRead),
 ) {
+    // On Linux it is this thread's alone. Where it is refused, the reader is a thread like the others.
+    let _ = rustix::process::nice(NICENESS);
     for pull in jobs {
         let range = PullRange {
             topic: &pull.request.topic,
