@@ -26,6 +26,7 @@ mod server;
 mod server_event;
 mod store;
 mod timers;
+mod transaction_index;
 mod wire;
 
 /// The native module.
@@ -71,6 +72,8 @@ mod _core {
     use crate::store::Store;
     #[pymodule_export]
     use crate::timers::{TimerStatistics, Timers};
+    #[pymodule_export]
+    use crate::transaction_index::{Transaction, TransactionIndex};
     #[pymodule_export]
     use crate::wire::{decode_frames, decode_records, encode_frames};
 }
