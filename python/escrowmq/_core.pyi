@@ -628,6 +628,12 @@ class Store:
             TopicInUse: Messages are appended to one of them all the time.
             StorePoisoned: A flush failed; open the store again.
         """
+    def hold_from(self, log_offset: int | None) -> None:
+        """Has expiry leave the segment of a log offset and all later ones alone, however old and however full the disk.
+
+        Args:
+            log_offset: The first byte that must stay; None holds nothing, as does a store that was just opened.
+        """
     def fail_next_flush(self) -> None:
         """Has the next flush fail as if the disk had refused it: the store is poisoned then. For tests."""
     def abandon(self) -> None:
@@ -810,8 +816,12 @@ class TransactionIndex:
     """
 
     @staticmethod
-    def open(store: Store) -> TransactionIndex:
-        """Reads the index from the log.
+    def open(store: Store, *, decided_since_ms: int = 0) -> TransactionIndex:
+        """Reads the index: what `save` wrote and the log behind it, or all of the log where the two do not agree.
+
+        Args:
+            store: The store. Expiry may run meanwhile: `Store.hold_from(0)` keeps it from what is not read yet.
+            decided_since_ms: Transactions that were decided earlier are left out, unless they are unmarked.
 
         Raises:
             Damaged: The log has a record that can't be read.
@@ -850,6 +860,18 @@ class TransactionIndex:
         """
     def forget_decided_before(self, ms: int) -> int:
         """Forgets transactions that were decided before a time, but for unmarked ones. Returns how many."""
+    def save(self) -> bool:
+        """Writes the index down, so that the next start need not read the log before `end`.
+
+        To be called by the thread that calls `note`, when it has told of all that it appended.
+
+        Returns:
+            False if the log is not durable as far as the index has seen it. What it knows now is kept then, and a later
+            call writes it.
+
+        Raises:
+            DiskFull: There is no room; what was saved before is still there.
+        """
     @property
     def pending_count(self) -> int:
         """How many are pending."""
@@ -865,6 +887,9 @@ class TransactionIndex:
     @property
     def end(self) -> int:
         """The log offset up to which it has seen everything."""
+    @property
+    def saved_end(self) -> int:
+        """The log offset from which on the next start would read the log."""
     @property
     def first_live_half_offset(self) -> int | None:
         """The lowest half offset of a live copy whose transaction is pending."""

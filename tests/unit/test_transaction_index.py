@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.opening import open_small
+from tests.opening import EXPIRE_NOW, open_small
 
 from escrowmq import Message, Receipts, Store, Transaction, TransactionIndex, decode_records
-from escrowmq.errors import BadRecord
+from escrowmq.errors import BadRecord, StoreClosed
 
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -193,6 +193,40 @@ def test_an_index_that_is_opened_again_says_the_same(log: Log, folder: Path) -> 
     assert again.decided() == log.index.decided()
     assert again.unmarked() == log.index.unmarked() == [one for one in again.decided() if one.state == "discarded"]
     assert {one.root_log_offset for one in again.decided()} == {one.log_offset for one in (first, second, third)}
+
+
+def test_a_start_goes_on_where_the_index_was_saved(log: Log, folder: Path) -> None:
+    assert log.index.save(), "an empty log has nothing to save"
+    assert log.index.saved_end == 0
+    log.prepare(half(1), half(2))
+    log.store.flush()
+    assert log.index.save()
+    assert log.index.saved_end == log.index.end == log.store.log_end
+    log.append(op(0, decided="R0@a"))
+    log.store.close()
+    with pytest.raises(StoreClosed):
+        log.index.save()
+    with open_small(folder) as store:
+        again = TransactionIndex.open(store)
+        assert (again.saved_end, again.end) == (log.index.saved_end, store.log_end)
+        assert (again.pending(), again.decided()) == (log.index.pending(), log.index.decided())
+        (decided,) = again.decided()
+        assert decided.decided_ms is not None
+        without = TransactionIndex.open(store, decided_since_ms=decided.decided_ms + 1)
+        assert (without.pending_count, without.decided_count) == (1, 0)
+
+
+def test_expiry_leaves_what_is_held(folder: Path) -> None:
+    filler = [Message("orders", bytes(4_000))] * 12
+    with open_small(folder, **EXPIRE_NOW) as store:
+        store.append(filler)
+        held = store.append([half(1)])[0].log_offset
+        store.wait_visible(store.append(filler).end_offset)
+        store.hold_from(held)
+        assert 0 < store.expire().log_start <= held
+        assert TransactionIndex.open(store).pending_count == 1
+        store.hold_from(None)
+        assert store.expire().log_start > held
 
 
 def test_each_message_needs_its_receipt(log: Log) -> None:

@@ -1,17 +1,19 @@
 //! The transactions of a store as Python sees them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use escrowmq_store::transaction_index::{
     PendingRange, Transaction as Found, TransactionIndex as RustIndex, TransactionState,
 };
-use escrowmq_store::{Receipt as StoreReceipt, StoreError};
+use escrowmq_store::{Receipt as StoreReceipt, Store as RustStore, StoreError};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::store_error;
 use crate::message::Message;
+use crate::owner::Owned;
 use crate::receipt::{Receipt, Receipts};
 use crate::store::Store;
 
@@ -19,16 +21,19 @@ use crate::store::Store;
 #[pyclass(frozen, module = "escrowmq._core")]
 pub struct TransactionIndex {
     index: Mutex<RustIndex>,
+    store: Arc<Owned<RustStore>>,
 }
 
 #[pymethods]
 impl TransactionIndex {
     #[staticmethod]
-    fn open(py: Python<'_>, store: &Bound<'_, Store>) -> PyResult<Self> {
+    #[pyo3(signature = (store, *, decided_since_ms = 0))]
+    fn open(py: Python<'_>, store: &Bound<'_, Store>, decided_since_ms: i64) -> PyResult<Self> {
         let store = store.get().shared()?;
-        let index =
-            py.detach(|| RustIndex::open(store.get().ok_or(StoreError::Closed)?)).map_err(store_error)?;
-        Ok(Self { index: Mutex::new(index) })
+        let index = py
+            .detach(|| RustIndex::open(store.get().ok_or(StoreError::Closed)?, decided_since_ms))
+            .map_err(store_error)?;
+        Ok(Self { index: Mutex::new(index), store })
     }
 
     fn note(&self, py: Python<'_>, messages: Vec<Py<Message>>, receipts: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -97,6 +102,11 @@ impl TransactionIndex {
         self.with(py, |index| index.forget_decided_before(ms))
     }
 
+    fn save(&self, py: Python<'_>) -> PyResult<bool> {
+        let store = self.store.get().ok_or(StoreError::Closed).map_err(store_error)?;
+        py.detach(|| RustIndex::save(&self.index, store)).map_err(store_error)
+    }
+
     #[getter]
     fn pending_count(&self) -> usize {
         self.index.lock().pending_count()
@@ -120,6 +130,11 @@ impl TransactionIndex {
     #[getter]
     fn end(&self) -> u64 {
         self.index.lock().end().0
+    }
+
+    #[getter]
+    fn saved_end(&self) -> u64 {
+        self.index.lock().saved_end().0
     }
 
     #[getter]

@@ -61,6 +61,7 @@ mod tags_code;
 mod topic_name;
 
 pub use batch_body::{BatchMessage, iter_batch};
+pub use big_endian::Cursor;
 pub use compression::{COMPRESSION_LEVEL_DEFAULT, compress, decompress};
 pub use error::WireError;
 pub use frame::{

@@ -68,6 +68,16 @@ impl Entry {
         self.decision.as_ref().map_or(TransactionState::Pending, |decision| decision.state)
     }
 
+    /// How often its producer was asked.
+    pub fn checks(&self) -> u32 {
+        self.history.as_ref().map_or(0, |history| history.checks)
+    }
+
+    /// When its root was stored.
+    pub fn root_store_ms(&self) -> i64 {
+        self.history.as_ref().map_or(self.newest_store_ms, |history| history.root_store_ms)
+    }
+
     /// Half offsets of all copies, oldest first.
     pub fn halves(&self) -> impl Iterator<Item = u64> {
         let older = self.history.as_ref().map_or(&[][..], |history| &history.older);

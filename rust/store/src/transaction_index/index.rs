@@ -139,18 +139,49 @@ impl Index {
             body_crc: half.body_crc,
         });
         self.push_copy(slot, half);
-        self.list_pending(slot);
+        self.pending.push(half.half_offset);
+        self.groups.entry(self.entries.get(slot).group).or_default().push(half.half_offset);
+        self.roots.push(half.half_offset);
+        self.insert_by_key(slot);
         slot
     }
 
-    /// Puts a pending transaction whose copies are all known into the orders of pending ones.
-    pub fn list_pending(&mut self, slot: Slot) {
-        let entry = self.entries.get(slot);
-        let (group, newest_half, first_half) = (entry.group, entry.newest_half, entry.first_half());
-        self.pending.push(newest_half);
-        self.groups.entry(group).or_default().push(newest_half);
-        self.roots.push(first_half);
-        self.insert_by_key(slot);
+    /// Fills an index that has entries and nothing else. `None` where copies are not in order.
+    pub fn restore(&mut self, mut copies: Vec<HalfCopy>, decided: &[Slot], pending: &[Slot]) -> Option<()> {
+        copies.sort_unstable_by_key(|copy| copy.half_offset);
+        let is_ascending = copies
+            .is_sorted_by(|one, next| one.half_offset < next.half_offset && one.log_offset < next.log_offset);
+        let last = copies.last().map(|copy| (copy.half_offset, copy.log_offset));
+        (is_ascending && last <= self.last_half).then_some(())?;
+        for copy in copies {
+            self.copies.push(copy);
+            let entry = self.entries.get(copy.slot);
+            if entry.decision.is_some() {
+                continue;
+            }
+            if entry.first_half() == copy.half_offset {
+                self.roots.push(copy.half_offset);
+            }
+            if entry.newest_half == copy.half_offset {
+                self.pending.push(copy.half_offset);
+                self.groups.entry(entry.group).or_default().push(copy.half_offset);
+            } else if copy.is_live {
+                self.older_live.insert(copy.half_offset);
+            }
+        }
+        for slot in decided.iter().chain(pending) {
+            let root = self.root_of(*slot);
+            if root != self.log_offset_of(self.entries.get(*slot).first_half()) {
+                self.expired_roots.insert(root, *slot);
+            }
+        }
+        for slot in decided {
+            self.list_decided(*slot);
+        }
+        for slot in pending {
+            self.insert_by_key(*slot);
+        }
+        Some(())
     }
 
     fn add_copy(&mut self, slot: Slot, half: &HalfRecord<'_>) {

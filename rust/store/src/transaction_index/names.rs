@@ -70,6 +70,12 @@ impl Names {
         &self.kept[name.0 as usize].text
     }
 
+    /// All names that are used.
+    pub fn iter(&self) -> impl Iterator<Item = (NameId, &str)> {
+        let used = (0..).zip(&self.kept).filter(|(_, kept)| kept.uses > 0);
+        used.map(|(id, kept)| (NameId(id), &*kept.text))
+    }
+
     /// How much memory they take.
     pub fn memory_bytes(&self) -> usize {
         let texts: usize = self.kept.iter().map(|kept| kept.text.len()).sum();

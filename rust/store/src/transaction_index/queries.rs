@@ -1,6 +1,6 @@
 //! What can be asked of the index. Nothing here changes anything.
 
-use super::entry::{Entry, Slot};
+use super::entry::Slot;
 use super::event::Identity;
 use super::index::Index;
 use super::transaction::Transaction;
@@ -66,7 +66,7 @@ impl Index {
 
     /// When the oldest root of a pending transaction was stored.
     pub fn oldest_root_store_ms(&self) -> Option<i64> {
-        let stored = |slot: Slot| root_store_ms(self.entries.get(slot));
+        let stored = |slot: Slot| self.entries.get(slot).root_store_ms();
         let first = self.roots.first().and_then(|half| self.copies.get(*half)).map(|copy| stored(copy.slot));
         // Roots are in the order of their times, but for those that were known by name only.
         let expired = self.expired_roots.values().copied();
@@ -97,13 +97,13 @@ impl Index {
         let decision = entry.decision.as_ref();
         Transaction {
             root_log_offset: self.root_of(slot),
-            root_store_ms: root_store_ms(entry),
+            root_store_ms: entry.root_store_ms(),
             group: self.names.text(entry.group).to_owned(),
             topic: self.names.text(entry.topic).to_owned(),
             queue_id: entry.queue_id,
             unique_id: entry.unique_id.text(),
             body_crc: entry.body_crc,
-            checks: entry.history.as_ref().map_or(0, |history| history.checks),
+            checks: entry.checks(),
             state: entry.state(),
             half_offset: entry.newest_half,
             log_offset: self.log_offset_of(entry.newest_half),
@@ -115,8 +115,4 @@ impl Index {
             final_log_offset: decision.and_then(|decision| decision.final_log_offset),
         }
     }
-}
-
-fn root_store_ms(entry: &Entry) -> i64 {
-    entry.history.as_ref().map_or(entry.newest_store_ms, |history| history.root_store_ms)
 }

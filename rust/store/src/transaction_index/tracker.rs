@@ -3,50 +3,28 @@
 use super::event::Event;
 use super::index::Index;
 use super::queries::PendingRange;
+use super::replay::Snapshot;
 use super::transaction::Transaction;
-use crate::commit_log::Walk;
-use crate::error::{Result, StoreError};
 use crate::message::{NewMessage, Receipt};
 use crate::offset::LogOffset;
-use crate::store_core::StoreCore;
-use std::ops::ControlFlow;
 
 /// The transactions of a store.
 #[derive(Debug)]
 pub struct TransactionIndex {
-    index: Index,
-    end: LogOffset,
+    pub(super) index: Index,
+    pub(super) end: LogOffset,
+    /// The record before the end; `None` where there is none.
+    pub(super) last_record: Option<LogOffset>,
+    /// Where a start would begin to read the log.
+    pub(super) saved_end: LogOffset,
+    /// Waits for the log to be durable as far as it goes.
+    pub(super) taken: Option<Snapshot>,
 }
 
 impl TransactionIndex {
-    /// The index of a store.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`].
-    pub fn open(store: &StoreCore) -> Result<Self> {
-        let mut opened = Self { index: Index::default(), end: store.log_start() };
-        opened.replay(store)?;
-        Ok(opened)
-    }
-
-    /// Takes in the log from where it stands to the log's end.
-    fn replay(&mut self, store: &StoreCore) -> Result<()> {
-        let end = store.log_end();
-        while self.end < end {
-            let mut walk = Walk::new(store.log.chain(), self.end, end);
-            walk.each(|record| {
-                if let Some(event) = Event::of_record(&record) {
-                    self.index.apply(&event);
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-            let reached = walk.position();
-            self.end = if reached < end { reached.max(store.log_start()) } else { reached };
-            if self.end == reached && reached < end {
-                return Err(StoreError::NoRecord { at: reached, start: store.log_start(), end });
-            }
-        }
-        Ok(())
+    /// An index that has seen the log up to `end`.
+    pub(super) fn new(index: Index, end: LogOffset, last_record: Option<LogOffset>) -> Self {
+        Self { index, end, last_record, saved_end: end, taken: None }
     }
 
     /// Takes in what was just appended: all of it that may concern transactions, in the order of the log.
@@ -55,7 +33,9 @@ impl TransactionIndex {
             if let Some(event) = Event::of_message(&message, &receipt) {
                 self.index.apply(&event);
             }
-            self.end = self.end.max(receipt.end_offset());
+            if receipt.end_offset() > self.end {
+                (self.end, self.last_record) = (receipt.end_offset(), Some(receipt.log_offset));
+            }
         }
     }
 
@@ -134,6 +114,12 @@ impl TransactionIndex {
     #[must_use]
     pub fn end(&self) -> LogOffset {
         self.end
+    }
+
+    /// The log offset that a start would begin to read at.
+    #[must_use]
+    pub fn saved_end(&self) -> LogOffset {
+        self.saved_end
     }
 
     /// Half offset and log offset of the first copy that is live and whose transaction is pending.
