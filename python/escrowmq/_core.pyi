@@ -41,6 +41,7 @@ __all__ = [
     "Record",
     "RecoveryReport",
     "Request",
+    "RequestWritten",
     "Response",
     "Server",
     "ServerStatistics",
@@ -1247,6 +1248,17 @@ class ConnectionOpened:
         """Whether `Server.connect` began it."""
 
 @final
+class RequestWritten:
+    """A request of ours has left: the kernel has taken its last byte. Whether the peer reads it is another question."""
+
+    @property
+    def connection(self) -> int:
+        """The connection."""
+    @property
+    def opaque(self) -> int:
+        """The number of the request."""
+
+@final
 class ConnectionClosed:
     """A connection is gone, or could not be made. Comes after everything that came by it, and once."""
 
@@ -1447,7 +1459,7 @@ class Server:
         """Where it listens, in the order of `listen`, with the ports that were free."""
     def next_batch(
         self, *, count_max: int = 256, timeout_s: float | None = None
-    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed | LogVisible]:
+    ) -> list[Request | Response | RequestWritten | ConnectionOpened | ConnectionClosed | LogVisible]:
         """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
 
         Empty if none came within `timeout_s`; without it, waits until one comes. `LogVisible` is a broker's only.
@@ -1478,6 +1490,7 @@ class Server:
         header_kind: Literal["json", "binary"] = "json",
         language: str = "JAVA",
         version: int = 513,
+        tells_when_written: bool = False,
     ) -> int:
         """Sends a request to a peer, and returns its number, which the peer's `Response` repeats.
 
@@ -1494,6 +1507,8 @@ class Server:
             header_kind: How to write the header.
             language: What the sender says it is written in.
             version: Ordinal of the version that the sender says it is.
+            tells_when_written: Whether `next_batch` returns a `RequestWritten` when the kernel has taken all of it;
+                there is none if the connection ends before.
 
         Raises:
             BadFrame: The header holds more than its kind can express.

@@ -51,7 +51,14 @@ FILTERS_SAVE_MS: Final = 10_000
 UNREGISTER_WAIT_MS: Final = 3_000
 STOPPING_WAIT_S: Final = 0.01
 
-Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
+Event: TypeAlias = (
+    _core.Request
+    | _core.Response
+    | _core.RequestWritten
+    | _core.ConnectionOpened
+    | _core.ConnectionClosed
+    | _core.LogVisible
+)
 
 _log = structlog.get_logger()
 

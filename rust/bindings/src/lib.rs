@@ -67,7 +67,9 @@ mod _core {
     #[pymodule_export]
     use crate::server::{Server, ServerStatistics};
     #[pymodule_export]
-    use crate::server_event::{ConnectionClosed, ConnectionOpened, LogVisible, Request, Response};
+    use crate::server_event::{
+        ConnectionClosed, ConnectionOpened, LogVisible, Request, RequestWritten, Response,
+    };
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
