@@ -268,3 +268,56 @@ enum Original {
     Known(Slot),
     Expired(Root),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction_index::event::Op;
+    use crate::transaction_index::op_marks::OpMarks;
+
+    const COUNT: u64 = 200_000;
+
+    /// Adds as many pending transactions, of clients with IPv6 addresses, whose ids are the longest.
+    fn fill(index: &mut Index, from: u64) {
+        for number in from..from + COUNT {
+            let unique_id = format!("FD000000000000000000000000000002{number:024X}");
+            index.apply(&Event::Half(HalfRecord {
+                place: Place { log_offset: 500 * number, end: 500 * number + 500, store_ms: 7 },
+                half_offset: number,
+                identity: Identity { group: "billing", unique_id: &unique_id },
+                topic: "payments",
+                queue_id: 3,
+                body_crc: 7,
+                checks: 0,
+                root: None,
+                is_copy: false,
+            }));
+        }
+    }
+
+    #[test]
+    fn a_pending_transaction_takes_as_much_memory_as_the_documentation_says() {
+        let mut index = Index::default();
+        fill(&mut index, 0);
+        let bytes = index.memory_bytes() / usize::try_from(COUNT).expect("fits");
+        assert!((125..=145).contains(&bytes), "{bytes} bytes each");
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_room_for_others_and_nothing_else() {
+        let mut index = Index::default();
+        fill(&mut index, 0);
+        let place = Place { log_offset: 500 * COUNT, end: 500 * COUNT + 500, store_ms: 8 };
+        for number in 0..COUNT {
+            let body = number.to_string();
+            index.apply(&Event::Op(Op { place, marks: OpMarks::new(body.as_bytes(), None) }));
+        }
+        assert_eq!(index.forget_decided_before(9), usize::try_from(COUNT).expect("fits"));
+        assert_eq!((index.copies.len(), index.pending.len(), index.roots.len()), (0, 0, 0));
+        assert!(index.groups.is_empty() && index.unmarked.is_empty() && index.names.iter().next().is_none());
+        let before = index.memory_bytes();
+        fill(&mut index, 2 * COUNT);
+        let added = (index.memory_bytes() - before) / usize::try_from(COUNT).expect("fits");
+        assert!(added < 60, "entries are used again: {added} bytes each");
+    }
+}

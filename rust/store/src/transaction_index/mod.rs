@@ -8,8 +8,9 @@
 //! A transaction is its root half record; copies that are put back later belong to it. It is committed when a final record
 //! names any of its copies, rolled back or discarded when a record says so, and the first decision stays.
 //!
-//! A pending transaction takes about 140 bytes: an entry of 80, 24 for its copy, 8 for its place in each of three orders,
-//! and about 10 to be found by its unique id. A copy that was put back adds about 80, a decision about 70.
+//! A pending transaction takes 142 bytes, as measured with half a million: an entry of 80, 24 for its copy, 8 for its place
+//! in each of three orders, and about 12 to be found by its unique id. Its first put-back adds about 140, each later one
+//! 32. One that is decided takes 186.
 
 mod append_order;
 mod decisions;
