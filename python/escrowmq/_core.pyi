@@ -780,6 +780,9 @@ class Transaction:
     def checks(self) -> int:
         """How often its producer was asked."""
     @property
+    def is_asked(self) -> bool:
+        """Whether the question about the newest copy has left, since the start."""
+    @property
     def state(self) -> Literal["pending", "committed", "rolled_back", "discarded", "closed"]:
         """Where it stands. `closed`: an Apache broker was done with it, and left nothing that says how."""
     @property
@@ -854,6 +857,8 @@ class TransactionIndex:
         """Decided transactions, the last decision first."""
     def unmarked(self, *, count_max: int = 256) -> list[Transaction]:
         """Decided transactions with live copies: an op record is missing. Closed ones are not among them."""
+    def mark_asked(self, half_offsets: Sequence[int]) -> None:
+        """Notes that the questions about these copies have left; those that are not the newest don't matter."""
     def close_before(self, half_offset: int) -> int:
         """Closes pending transactions whose newest copy lies before a half offset. Returns how many.
 

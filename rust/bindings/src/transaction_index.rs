@@ -94,6 +94,10 @@ impl TransactionIndex {
         transactions(self.with(py, |index| index.unmarked(count_max)))
     }
 
+    fn mark_asked(&self, py: Python<'_>, half_offsets: Vec<u64>) {
+        self.with(py, |index| half_offsets.into_iter().for_each(|half_offset| index.mark_asked(half_offset)));
+    }
+
     fn close_before(&self, py: Python<'_>, half_offset: u64) -> usize {
         self.with(py, |index| index.close_before(half_offset))
     }
@@ -190,6 +194,7 @@ pub struct Transaction {
     unique_id: String,
     body_crc: u32,
     checks: u32,
+    is_asked: bool,
     state: &'static str,
     half_offset: u64,
     log_offset: u64,
@@ -219,6 +224,7 @@ impl From<Found> for Transaction {
             unique_id: found.unique_id,
             body_crc: found.body_crc,
             checks: found.checks,
+            is_asked: found.is_asked,
             state: match found.state {
                 TransactionState::Pending => "pending",
                 TransactionState::Committed => "committed",

@@ -47,6 +47,8 @@ pub(super) struct History {
     pub root_log_offset: u64,
     pub root_store_ms: i64,
     pub checks: u32,
+    /// Whether the question about the newest copy has left. No record says so: after a start, none has.
+    pub is_asked: bool,
     /// Half offsets of the copies before the newest.
     pub older: Vec<u64>,
 }

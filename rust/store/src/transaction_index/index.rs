@@ -124,6 +124,7 @@ impl Index {
                 root_log_offset: root.log_offset,
                 root_store_ms: root.store_ms,
                 checks: half.checks,
+                is_asked: false,
                 older: Vec::new(),
             })
         });
@@ -184,15 +185,27 @@ impl Index {
         Some(())
     }
 
+    /// Notes that the question about a copy has left, if it is still the newest.
+    pub fn mark_asked(&mut self, half_offset: u64) {
+        let Some(slot) = self.copies.get(half_offset).map(|copy| copy.slot) else { return };
+        let entry = self.entries.get_mut(slot);
+        if entry.newest_half == half_offset {
+            if let Some(history) = &mut entry.history {
+                history.is_asked = true;
+            }
+        }
+    }
+
     fn add_copy(&mut self, slot: Slot, half: &HalfRecord<'_>) {
         let root_log_offset = self.root_of(slot);
         let entry = self.entries.get_mut(slot);
         let (before, group, is_pending) = (entry.newest_half, entry.group, entry.decision.is_none());
         let (root_store_ms, checks) = (entry.newest_store_ms, 0);
         let history = entry.history.get_or_insert_with(|| {
-            Box::new(History { root_log_offset, root_store_ms, checks, older: Vec::new() })
+            Box::new(History { root_log_offset, root_store_ms, checks, is_asked: false, older: Vec::new() })
         });
         history.older.push(before);
+        history.is_asked = false;
         if is_pending {
             history.checks = half.checks;
         }

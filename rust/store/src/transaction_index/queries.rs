@@ -104,6 +104,7 @@ impl Index {
             unique_id: entry.unique_id.text(),
             body_crc: entry.body_crc,
             checks: entry.checks(),
+            is_asked: entry.history.as_ref().is_some_and(|history| history.is_asked),
             state: entry.state(),
             half_offset: entry.newest_half,
             log_offset: self.log_offset_of(entry.newest_half),

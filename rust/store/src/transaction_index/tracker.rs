@@ -75,6 +75,11 @@ impl TransactionIndex {
         self.index.list_unmarked(count_max)
     }
 
+    /// Notes that the question about a copy has left; one that is not the newest any more does not matter.
+    pub fn mark_asked(&mut self, half_offset: u64) {
+        self.index.mark_asked(half_offset);
+    }
+
     /// Closes pending transactions whose newest copy lies before a half offset, and returns how many: an Apache broker
     /// had the store, and is done with them.
     pub fn close_before(&mut self, half_offset: u64) -> usize {

@@ -34,6 +34,8 @@ pub struct Transaction {
     pub body_crc: u32,
     /// How often its producer was asked.
     pub checks: u32,
+    /// Whether the question about the newest copy has left, since the start.
+    pub is_asked: bool,
     /// Where it stands.
     pub state: TransactionState,
     /// Half offset of the newest copy.
