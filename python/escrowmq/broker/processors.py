@@ -31,6 +31,7 @@ from escrowmq.broker.handlers import (
     statistics,
     timers,
     topics,
+    transactions,
 )
 from escrowmq.broker.outcome import Outcome
 from escrowmq.broker.ports import ClientRequest
@@ -53,6 +54,8 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.GET_TIMER_CHECK_POINT: each(timers.checkpoint),
     RequestCode.GET_TIMER_METRICS: each(timers.metrics),
     RequestCode.RECALL_MESSAGE: appending(timers.recall),
+    RequestCode.END_TRANSACTION: transactions.end,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: each(transactions.resume_check),
     RequestCode.PULL_MESSAGE: each(pulls.pull),
     RequestCode.LITE_PULL_MESSAGE: each(pulls.pull),
     RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),

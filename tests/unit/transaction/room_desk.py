@@ -13,6 +13,7 @@ from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ending import Ending, Settled
 from escrowmq.transaction.journal import Journal
 from escrowmq.transaction.preparing import half_properties
+from escrowmq.transaction.room import Room
 from escrowmq.transaction.ruling import CheckRules, End
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from escrowmq.transaction.upkeep import write_missing_ops
@@ -150,6 +151,7 @@ class RoomDesk:
         self.journal.load(self.store.iterate(OP_TOPIC, 0))
         write_missing_ops(self.index, self.journal)
         self.ending = Ending(self.index, self.store, self.journal, self.counters)
+        self.room = Room(self.index, self.store, self.journal, self.ending, self.counters)
         self.asking = Asking(
             self.index,
             self.store,
