@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.unit.transaction import seed_scan
 from tests.unit.transaction.room_desk import GROUP, INTERVAL_MS, TOPIC, Crash, Place, RoomDesk, places
 
 from escrowmq import _core
@@ -263,6 +264,15 @@ class TransactionsModel(RuleBasedStateMachine):
             model = self.model_of(transaction.unique_id)
             # One copy more than questions that left: its own question is still to be asked.
             assert transaction.checks <= model.questions + 1
+
+    @invariant()
+    def an_apache_broker_would_ask_about_what_is_pending(self) -> None:
+        half_offset, op_offset = self.room.journal.progress()
+        later_ms = self.room.clock.wall_ms() + 3_600_000
+        scan = seed_scan.check(self.room.store, half_offset, op_offset, now_ms=later_ms, checks_max=1_000)
+        assert scan is not None
+        live = {half for found in self.room.index.pending(count_max=10_000) for half in found.live_half_offsets}
+        assert set(scan.asked) == live
 
     @invariant()
     def the_index_is_what_the_log_says(self) -> None:
