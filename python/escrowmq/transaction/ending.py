@@ -119,6 +119,8 @@ class Ending:
         if ruling is Ruling.REPEAT:
             return _Plan(Settled(end_offset=transaction.decision_end), ruling, root=root)
         plan = _Plan(Settled(), ruling, mark=Mark(decision, transaction.live_half_offsets, end.who), root=root)
+        if end.is_forced:
+            plan.audit = audit_message("forced", transaction, decision, state=state, who=end.who)
         if decision is Decision.COMMIT:
             half = self._half(end)
             plan.final = final_message(half, topic=transaction.topic, queue_id=transaction.queue_id)

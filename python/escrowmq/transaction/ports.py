@@ -72,6 +72,14 @@ class Transaction(Protocol):
         """When it was decided."""
 
     @property
+    def decided_by(self) -> str | None:
+        """Who decided it, where a record says."""
+
+    @property
+    def final_log_offset(self) -> int | None:
+        """Log offset of its message, if it was committed."""
+
+    @property
     def decision_end(self) -> int:
         """The log offset behind the records of its decision."""
 
@@ -96,11 +104,22 @@ class Index(Protocol):
     def pending_by_group(self) -> Mapping[str, int]:
         """How many are undecided, by group."""
 
+    def decided(self, *, count_max: int = 256) -> Sequence[Transaction]:
+        """Decided ones, the last decision first."""
+
     def unmarked(self, *, count_max: int = 256) -> Sequence[Transaction]:
         """Decided ones with copies that no op record names."""
 
     def mark_asked(self, half_offsets: Sequence[int], /) -> None:
         """Notes that the questions for these copies have left."""
+
+    @property
+    def pending_count(self) -> int:
+        """How many are undecided."""
+
+    @property
+    def decided_count(self) -> int:
+        """How many decided ones are listed."""
 
     @property
     def first_live_half_offset(self) -> int | None:

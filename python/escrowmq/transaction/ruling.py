@@ -9,7 +9,7 @@ from escrowmq.transaction.ports import State, Transaction
 
 
 class End(Struct, frozen=True):
-    """What END_TRANSACTION says. Without a decision the producer does not know yet."""
+    """What END_TRANSACTION says, or an operator. Without a decision the producer does not know yet."""
 
     group: str
     half_offset: int
@@ -17,6 +17,7 @@ class End(Struct, frozen=True):
     decision: Decision | None
     who: str
     is_from_check: bool = False
+    is_forced: bool = False
 
 
 class Ruling(Enum):

@@ -1,4 +1,4 @@
-"""What Apache RocketMQ's users suffered from, by the numbers of its issues: the same sequences, without the end of them."""
+"""What Apache RocketMQ's users suffered from, by the numbers of its issues: the same sequences with another end."""
 
 import shutil
 

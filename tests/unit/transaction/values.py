@@ -23,4 +23,6 @@ class Known(Struct, frozen=True, kw_only=True):
     store_ms: int = 0
     live_half_offsets: list[int] = field(default_factory=lambda: [5])
     decided_ms: int | None = None
+    decided_by: str | None = None
+    final_log_offset: int | None = None
     decision_end: int = 0
