@@ -15,6 +15,7 @@ from escrowmq.transaction.topics import HALF_QUEUE_ID, OP_TOPIC
 # Far below what a property string may have, be names and addresses as long as they like.
 OP_SIZE_MAX_BYTES: Final = 16_384
 
+_WHO_LENGTH_MAX: Final = 128
 # Compat: what Apache brokers look for.
 _TAG: Final = "d"
 
@@ -60,31 +61,33 @@ class Mark(Struct, frozen=True):
 
 def op_messages(marks: Iterable[Mark]) -> list[_core.Message]:
     """Op records for all of them, as few as their size allows."""
-    return [_op_message(part) for part in _parts(marks)]
+    return [_op_message(part) for part in _parts([(mark, mark.text) for mark in marks])]
 
 
-def _parts(marks: Iterable[Mark]) -> Iterator[list[Mark]]:
+def _parts(written: Sequence[tuple[Mark, str]]) -> Iterator[list[tuple[Mark, str]]]:
     size = 0
 
-    def part_of(mark: Mark) -> int:
+    def part_of(one: tuple[Mark, str]) -> int:
         nonlocal size
-        size += len(mark.text) + 1
+        size += len(one[1]) + 1
         return size // OP_SIZE_MAX_BYTES
 
-    return (list(part) for _, part in groupby(marks, key=part_of))
+    return (list(part) for _, part in groupby(written, key=part_of))
 
 
-def _op_message(marks: Sequence[Mark]) -> _core.Message:
+def _op_message(written: Sequence[tuple[Mark, str]]) -> _core.Message:
     # Compat: every number has a comma behind it.
-    body = "".join(f"{offset}," for mark in marks for offset in mark.half_offsets)
+    body = "".join([f"{offset}," for mark, _ in written for offset in mark.half_offsets])
     pairs = {
         properties.TAGS: _TAG,
         properties.WAIT: "true",
-        properties.DECIDED: ";".join(mark.text for mark in marks),
+        properties.DECIDED: ";".join([text for _, text in written]),
     }
     return _core.Message(OP_TOPIC, body.encode(), queue_id=HALF_QUEUE_ID, properties=properties.encode(pairs))
 
 
 def _quoted(who: str) -> str:
     """Without what the property keeps for itself."""
-    return "".join(letter if letter.isprintable() and letter != ";" else "?" for letter in who)[:128]
+    if who.isprintable() and ";" not in who:
+        return who[:_WHO_LENGTH_MAX]
+    return "".join(letter if letter.isprintable() and letter != ";" else "?" for letter in who)[:_WHO_LENGTH_MAX]

@@ -63,7 +63,7 @@ def refuse(pairs: Mapping[str, str]) -> str | None:
     for name in (properties.DELAY, *properties.TIMERS):
         if pairs.get(name, "0") != "0":
             return f"a transaction has no delay: the property {name} is {pairs[name]}"
-    size = len(properties.encode(pairs)) + _ROOM_FOR_COPIES_BYTES
+    size = properties.encoded_size(pairs) + _ROOM_FOR_COPIES_BYTES
     if size > PROPERTIES_SIZE_MAX_BYTES:
         return (
             f"the properties are too long: {size} bytes with what the broker adds, "
