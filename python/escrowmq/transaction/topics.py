@@ -2,9 +2,11 @@
 
 from typing import Final
 
-HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
-OP_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-DISCARD_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
+from escrowmq.model import names
+
+HALF_TOPIC: Final = names.HALF_TOPIC
+OP_TOPIC: Final = names.OP_TOPIC
+DISCARD_TOPIC: Final = names.DISCARD_TOPIC
 AUDIT_TOPIC: Final = "rmq_sys_escrowmq_audit"
 
 HALF_QUEUE_ID: Final = 0

@@ -206,7 +206,7 @@ impl Reader<'_> {
         let has_history = !older.is_empty() || root_log_offset != newest.log_offset || checks > 0;
         let history = has_history.then(|| {
             let older = older.iter().map(|copy| copy.half_offset).collect();
-            Box::new(History { root_log_offset, root_store_ms, checks, older })
+            Box::new(History { root_log_offset, root_store_ms, checks, is_asked: false, older })
         });
         let decision = if is_decided { Some(Box::new(self.decision(index, state)?)) } else { None };
         let slot = index.entries.insert(Entry {
