@@ -93,7 +93,7 @@ def test_one_that_was_given_up_gets_another_chance() -> None:
         broker.clock.advance(seconds=CHECK_S)
         broker.messages("TRANS_CHECK_MAX_TIME_TOPIC", count=1)
         own = Terminal(broker.name_server)
-        (discarded,) = own.json("message", "read", "TRANS_CHECK_MAX_TIME_TOPIC")
+        discarded = own.json("message", "read", "TRANS_CHECK_MAX_TIME_TOPIC")
         said = own.text("tx", "resume", discarded["offset_id"], "--broker=broker-a")
         assert said == f"{discarded['offset_id']} is pending again on broker-a\n"
         (row,) = own.json("tx", "list")

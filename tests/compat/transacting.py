@@ -25,6 +25,7 @@ class TransactionPeer:
         self.peer = Peer(address)
         # Questions that came while it waited for an answer.
         self.questions: list[Frame] = []
+        self._received: list[Frame] = []
 
     def __enter__(self) -> Self:
         return self
@@ -39,11 +40,16 @@ class TransactionPeer:
         request = Frame(code, opaque=next(_opaques), ext_fields=fields, body=body, language="JAVA", version=513)
         self.peer.send(request)
         while True:
-            (frame,) = self.peer.receive()
+            frame = self._next()
             if frame.is_response:
                 assert frame.opaque == request.opaque
                 return frame
             self.questions.append(frame)
+
+    def _next(self) -> Frame:
+        if not self._received:
+            self._received = self.peer.receive()
+        return self._received.pop(0)
 
     def heartbeat(self) -> None:
         """Says that it is there."""
@@ -87,9 +93,7 @@ class TransactionPeer:
 
     def question(self) -> Frame:
         """The next question about one of its transactions."""
-        if self.questions:
-            return self.questions.pop(0)
-        (frame,) = self.peer.receive()
+        frame = self.questions.pop(0) if self.questions else self._next()
         assert frame.code == RequestCode.CHECK_TRANSACTION_STATE
         assert frame.is_one_way
         return frame
