@@ -66,7 +66,7 @@ def find_transaction(admin: Admin, brokers: dict[str, str], transaction_id: str)
     found = [
         _known(broker, row)
         for broker, address in brokers.items()
-        for row in _ask(admin, address, ListTransactions(transaction_id=transaction_id)).transactions
+        for row in _ask(admin, address, ListTransactions("pending", transaction_id=transaction_id)).transactions
     ]
     if not found:
         raise NotThere(f"there is no transaction {transaction_id!r}", kind="transaction", name=transaction_id)
@@ -77,7 +77,7 @@ def count_transactions(admin: Admin, brokers: dict[str, str]) -> list[Transactio
     """How many each broker has."""
     counts = []
     for broker, address in brokers.items():
-        found = _ask(admin, address, ListTransactions(count_max=1))
+        found = _ask(admin, address, ListTransactions("pending", count_max=1))
         oldest = found.transactions[0].prepared_ms if found.transactions else None
         counts.append(
             TransactionCounts(broker=broker, pending=found.pending, decided=found.decided, oldest_pending_at_ms=oldest)
@@ -111,9 +111,7 @@ def _rows(admin: Admin, address: str, *, state: State, group: str | None, count_
         page = _ask(
             admin,
             address,
-            ListTransactions(
-                state=state, group=group, from_half_offset=next_half, count_max=min(count_max, PAGE_COUNT)
-            ),
+            ListTransactions(state, group=group, from_half_offset=next_half, count_max=min(count_max, PAGE_COUNT)),
         )
         yield from page.transactions
         count_max -= len(page.transactions)

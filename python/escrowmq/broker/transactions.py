@@ -42,8 +42,9 @@ class Transactions:
         self._wall_ms = clock.wall_ms
         self._topics = topics
         counters = Counters()
-        self.index = _core.TransactionIndex.open(store)
-        self._snapshot_at = self.index.end
+        # Nothing goes before it is known what is pending.
+        store.hold_from(0)
+        self.index = _core.TransactionIndex.open(store, decided_since_ms=self._history_begin_ms())
         done = self._saved_progress()
         self.index.close_before(done[0])
         self.journal = self._open_journal(done)
@@ -69,20 +70,24 @@ class Transactions:
 
     def upkeep(self) -> None:
         """Forgets what was decided long ago, keeps what is pending in the log, and notes how far things have come."""
-        self.index.forget_decided_before(self._wall_ms() - self._settings.broker.transaction_history_ms)
+        self.index.forget_decided_before(self._history_begin_ms())
         self._rescue()
         self._hold()
         self._progress.reach(self.journal.progress(), end_offset=self._store.log_end)
         half_offset, op_offset = self._progress.durable(self._store.durable_end)
         self._server.commit_consumer_offset(PROGRESS_GROUP, HALF_TOPIC, HALF_QUEUE_ID, half_offset)
         self._server.commit_consumer_offset(PROGRESS_GROUP, OP_TOPIC, HALF_QUEUE_ID, op_offset)
-        if self.index.end - self._snapshot_at > SNAPSHOT_SIZE_BYTES and self.index.save():
-            self._snapshot_at = self.index.end
+        if self.index.end - self.index.saved_end > SNAPSHOT_SIZE_BYTES:
+            # Where the log is not durable that far, the next time will do.
+            self.index.save()
 
     def close(self) -> None:
         """Notes how far things have come, when everything is on disk."""
         self.upkeep()
         self.index.save()
+
+    def _history_begin_ms(self) -> int:
+        return self._wall_ms() - self._settings.broker.transaction_history_ms
 
     def _rules(self) -> CheckRules:
         broker = self._settings.broker

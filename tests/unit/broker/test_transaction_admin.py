@@ -31,7 +31,7 @@ def desk(room: RoomDesk) -> Desk:
 
 
 def listed(desk: Desk, **fields: str) -> TransactionList:
-    return decode_transactions(desk.ask(LIST, fields).body)
+    return decode_transactions(desk.ask(LIST, {"state": "pending", **fields}).body)
 
 
 def ids(found: TransactionList) -> list[str]:

@@ -10,7 +10,7 @@ from escrowmq.protocol.headers.decoding import Long
 class ListTransactions(Struct, frozen=True):
     """Fields of ESCROWMQ_LIST_TRANSACTIONS."""
 
-    state: Literal["pending", "decided"] = "pending"
+    state: Literal["pending", "decided"]
     group: str | None = None
     transaction_id: str | None = field(default=None, name="transactionId")
     from_half_offset: Long = field(default=0, name="fromHalfOffset")
