@@ -12,7 +12,7 @@ from escrowmq.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 ASKING = ("cluster", "topic", "group", "message", "tx")
-NOT_THERE = "–"
+NOT_THERE = "\u2013"
 
 
 def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
