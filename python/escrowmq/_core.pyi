@@ -41,6 +41,7 @@ __all__ = [
     "Record",
     "RecoveryReport",
     "Request",
+    "RequestWritten",
     "Response",
     "Server",
     "ServerStatistics",
@@ -52,6 +53,8 @@ __all__ = [
     "Timers",
     "TopicEntry",
     "Traffic",
+    "Transaction",
+    "TransactionIndex",
     "_measure_floor_s",
     "decode_frames",
     "decode_records",
@@ -272,6 +275,12 @@ class Record:
 
         Raises:
             BadBody: The bytes are not what the compression kind says, or more than `size_max_bytes` come out.
+        """
+    def moved(self, topic: str, queue_id: int) -> builtins.bytes:
+        """The whole record as it would be in another queue; all else that it says stays.
+
+        Raises:
+            BadRecord: No record can have such a topic.
         """
 
 @final
@@ -620,6 +629,12 @@ class Store:
             TopicInUse: Messages are appended to one of them all the time.
             StorePoisoned: A flush failed; open the store again.
         """
+    def hold_from(self, log_offset: int | None) -> None:
+        """Has expiry leave the segment of a log offset and all later ones alone, however old and however full the disk.
+
+        Args:
+            log_offset: The first byte that must stay; None holds nothing, as does a store that was just opened.
+        """
     def fail_next_flush(self) -> None:
         """Has the next flush fail as if the disk had refused it: the store is poisoned then. For tests."""
     def abandon(self) -> None:
@@ -736,6 +751,166 @@ class Timers:
         """Stops them, and writes down how far they are. A second call does nothing."""
     def abandon(self) -> None:
         """Stops them as a kill would: how far they are is for the next start to find out. For tests."""
+
+@final
+class Transaction:
+    """A transaction: a half message, all copies that were made of it, and how it ended."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    @property
+    def root_log_offset(self) -> int:
+        """Log offset of its first half record, which may have expired."""
+    @property
+    def root_store_ms(self) -> int:
+        """When that one was stored: its age counts from here."""
+    @property
+    def group(self) -> str:
+        """The producer group."""
+    @property
+    def topic(self) -> str:
+        """The topic that its message is for."""
+    @property
+    def queue_id(self) -> int:
+        """The queue that its message is for."""
+    @property
+    def unique_id(self) -> str:
+        """The id that the producer gave its message."""
+    @property
+    def body_crc(self) -> int:
+        """Checksum of its message's body."""
+    @property
+    def checks(self) -> int:
+        """How often its producer was asked."""
+    @property
+    def is_asked(self) -> bool:
+        """Whether the question about the newest copy has left, since the start."""
+    @property
+    def state(self) -> Literal["pending", "committed", "rolled_back", "discarded", "closed"]:
+        """Where it stands. `closed`: an Apache broker was done with it, and left nothing that says how."""
+    @property
+    def half_offset(self) -> int:
+        """Half offset of the newest copy."""
+    @property
+    def log_offset(self) -> int:
+        """Log offset of the newest copy."""
+    @property
+    def live_half_offsets(self) -> list[int]:
+        """Copies that no op record names, oldest first: what the op record of its decision has to name."""
+    @property
+    def store_ms(self) -> int:
+        """When the newest copy was stored."""
+    @property
+    def decided_ms(self) -> int | None:
+        """When it was decided; None while it is pending, and where no record says."""
+    @property
+    def decided_by(self) -> str | None:
+        """Who decided, where a record says."""
+    @property
+    def decision_end(self) -> int:
+        """The log offset behind the last record of the decision: what to wait for. 0 where there is none."""
+    @property
+    def final_log_offset(self) -> int | None:
+        """Log offset of the committed message."""
+
+@final
+class TransactionIndex:
+    """Which transactions of a store are pending, and how the others ended: a function of its log.
+
+    Whoever appends records of transactions (half messages and copies of them, op records, final messages, discards)
+    does so from one thread, and says so with `note` at once and in order. A half offset is a queue offset of the half
+    topic.
+    """
+
+    @staticmethod
+    def open(store: Store, *, decided_since_ms: int = 0) -> TransactionIndex:
+        """Reads the index: what `save` wrote and the log behind it, or all of the log where the two do not agree.
+
+        Args:
+            store: The store. Expiry may run meanwhile: `Store.hold_from(0)` keeps it from what is not read yet.
+            decided_since_ms: Transactions that were decided earlier are left out, unless they are unmarked.
+
+        Raises:
+            Damaged: The log has a record that can't be read.
+        """
+    def note(self, messages: Sequence[Message], receipts: Sequence[Receipt] | Receipts) -> None:
+        """Takes in what was just appended; what does not concern transactions may be among it.
+
+        Raises:
+            ValueError: There are more messages than receipts, or fewer.
+        """
+    def find(self, places: Sequence[tuple[int, int]]) -> list[Transaction | None]:
+        """The transactions of copies, each given by half offset and log offset; None where no copy has both."""
+    def find_undecided(self, group: str, unique_id: str) -> Transaction | None:
+        """The newest pending transaction of a group with this unique id."""
+    def pending(
+        self, *, group: str | None = None, from_half: int = 0, to_half: int | None = None, count_max: int = 256
+    ) -> list[Transaction]:
+        """Pending transactions, by the half offset of their newest copy.
+
+        Args:
+            group: Of this group only.
+            from_half: Whose newest copy has this half offset or a higher one.
+            to_half: And one below this.
+            count_max: No more than these.
+        """
+    def pending_by_group(self) -> dict[str, int]:
+        """How many transactions are pending, for each group that has any."""
+    def decided(self, *, count_max: int = 256) -> list[Transaction]:
+        """Decided transactions, the last decision first."""
+    def unmarked(self, *, count_max: int = 256) -> list[Transaction]:
+        """Decided transactions with live copies: an op record is missing. Closed ones are not among them."""
+    def mark_asked(self, half_offsets: Sequence[int]) -> None:
+        """Notes that the questions about these copies have left; those that are not the newest don't matter."""
+    def close_before(self, half_offset: int) -> int:
+        """Closes pending transactions whose newest copy lies before a half offset. Returns how many.
+
+        For a store that an Apache broker had, which never looks before that offset again.
+        """
+    def forget_decided_before(self, ms: int) -> int:
+        """Forgets transactions that were decided before a time, but for unmarked ones. Returns how many."""
+    def save(self) -> bool:
+        """Writes the index down, so that the next start need not read the log before `end`.
+
+        To be called by the thread that calls `note`, when it has told of all that it appended.
+
+        Returns:
+            False if the log is not durable as far as the index has seen it. What it knows now is kept then, and a later
+            call writes it.
+
+        Raises:
+            DiskFull: There is no room; what was saved before is still there.
+        """
+    @property
+    def pending_count(self) -> int:
+        """How many are pending."""
+    @property
+    def decided_count(self) -> int:
+        """How many decided ones are remembered."""
+    @property
+    def ignored_count(self) -> int:
+        """Records of the half topic that are no transaction: group, unique id or topic are missing."""
+    @property
+    def contradiction_count(self) -> int:
+        """Decisions in the log that came after another one of the same transaction. The first stays."""
+    @property
+    def end(self) -> int:
+        """The log offset up to which it has seen everything."""
+    @property
+    def saved_end(self) -> int:
+        """The log offset from which on the next start would read the log."""
+    @property
+    def first_live_half_offset(self) -> int | None:
+        """The lowest half offset of a live copy whose transaction is pending."""
+    @property
+    def first_live_log_offset(self) -> int | None:
+        """The log offset of that copy: nothing from there on may expire."""
+    @property
+    def oldest_root_store_ms(self) -> int | None:
+        """When the oldest root of a pending transaction was stored."""
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory it takes, about."""
 
 @final
 class Finding:
@@ -1081,6 +1256,17 @@ class ConnectionOpened:
         """Whether `Server.connect` began it."""
 
 @final
+class RequestWritten:
+    """A request of ours has left: the kernel has taken its last byte. Whether the peer reads it is another question."""
+
+    @property
+    def connection(self) -> int:
+        """The connection."""
+    @property
+    def opaque(self) -> int:
+        """The number of the request."""
+
+@final
 class ConnectionClosed:
     """A connection is gone, or could not be made. Comes after everything that came by it, and once."""
 
@@ -1281,7 +1467,7 @@ class Server:
         """Where it listens, in the order of `listen`, with the ports that were free."""
     def next_batch(
         self, *, count_max: int = 256, timeout_s: float | None = None
-    ) -> list[Request | Response | ConnectionOpened | ConnectionClosed | LogVisible]:
+    ) -> list[Request | Response | RequestWritten | ConnectionOpened | ConnectionClosed | LogVisible]:
         """Waits for events and fetches up to `count_max`, in the order in which they happened on each connection.
 
         Empty if none came within `timeout_s`; without it, waits until one comes. `LogVisible` is a broker's only.
@@ -1312,6 +1498,7 @@ class Server:
         header_kind: Literal["json", "binary"] = "json",
         language: str = "JAVA",
         version: int = 513,
+        tells_when_written: bool = False,
     ) -> int:
         """Sends a request to a peer, and returns its number, which the peer's `Response` repeats.
 
@@ -1328,6 +1515,8 @@ class Server:
             header_kind: How to write the header.
             language: What the sender says it is written in.
             version: Ordinal of the version that the sender says it is.
+            tells_when_written: Whether `next_batch` returns a `RequestWritten` when the kernel has taken all of it;
+                there is none if the connection ends before.
 
         Raises:
             BadFrame: The header holds more than its kind can express.

@@ -37,7 +37,17 @@ class TimersConfig(FastLaneConfig, frozen=True, kw_only=True, forbid_unknown_fie
     takes_recalls: bool = False
 
 
-class BrokerConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TransactionsConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How transactions wait for their decisions."""
+
+    takes_transactions: bool = True
+    transaction_timeout_ms: Milliseconds = 6_000
+    transaction_check_interval_ms: Milliseconds = 30_000
+    transaction_checks_max: Count = 15
+    transaction_history_ms: Milliseconds = 3_600_000
+
+
+class BrokerConfig(TransactionsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[broker]`."""
 
     name: str = "broker-a"
@@ -103,6 +113,14 @@ def _is_true(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _is_not_true(text: str) -> bool:
+    return not _is_true(text)
+
+
+def _opposite(value: bool) -> str:  # noqa: FBT001 - what is shown is a value
+    return _plain(not value)
+
+
 def _flush(text: str) -> str:
     return {"SYNC_FLUSH": "sync", "ASYNC_FLUSH": "async"}[text]
 
@@ -165,6 +183,10 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "timerCongestNumEachSlot": ApacheKey("broker", "timer_slot_messages_max", int),
     "mappedFileSizeTimerLog": ApacheKey("broker", "timer_log_file_size_bytes", int),
     "recallMessageEnable": ApacheKey("broker", "takes_recalls", _is_true),
+    "rejectTransactionMessage": ApacheKey("broker", "takes_transactions", _is_not_true, _opposite),
+    "transactionTimeOut": ApacheKey("broker", "transaction_timeout_ms", int),
+    "transactionCheckInterval": ApacheKey("broker", "transaction_check_interval_ms", int),
+    "transactionCheckMax": ApacheKey("broker", "transaction_checks_max", int),
     "useServerSideResetOffset": ApacheKey("broker", "resets_offsets", _is_true),
     "metricsPromExporterHost": ApacheKey("broker", "metrics_host", str),
     "metricsPromExporterPort": ApacheKey("broker", "metrics_port", int),

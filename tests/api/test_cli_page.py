@@ -11,7 +11,8 @@ from escrowmq.cli import asking
 from escrowmq.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-ASKING = ("cluster", "topic", "group", "message")
+ASKING = ("cluster", "topic", "group", "message", "tx")
+NOT_THERE = "\u2013"
 
 
 def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -32,11 +33,17 @@ def all_commands() -> dict[str, str]:
 def test_the_page_lists_every_command_with_what_it_does_and_its_name_in_mqadmin() -> None:
     row = r"^\| `escrowmq ([a-z -]+?)(?: [^a-z`][^`]*)?` \| (.+?\.) \| (.+) \|$"
     listed = re.findall(row, PAGE, flags=re.MULTILINE)
-    defined = [
-        (path, text.partition(". ")[0] + ".", text.rpartition("In mqadmin: ")[2].removesuffix("."))
-        for path, text in all_commands().items()
-    ]
+    defined = [(path, _sentence(text), _in_mqadmin(text)) for path, text in all_commands().items()]
     assert sorted(listed) == sorted(defined)
+
+
+def _sentence(text: str) -> str:
+    return text.partition(".")[0] + "."
+
+
+def _in_mqadmin(text: str) -> str:
+    _, found, names = text.rpartition("In mqadmin: ")
+    return names.removesuffix(".") if found else NOT_THERE
 
 
 @pytest.mark.parametrize("name", ["REFUSED", "NOT_THERE", "UNREACHABLE"])

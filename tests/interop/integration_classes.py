@@ -43,6 +43,7 @@ BY_PACKAGE: Mapping[str, Sequence[str]] = {
     ),
     "client.producer.order": ("OrderMsgDynamicRebalanceIT", "OrderMsgIT", "OrderMsgRebalanceIT", "OrderMsgWithTagIT"),
     "client.producer.querymsg": ("QueryMsgByIdExceptionIT", "QueryMsgByIdIT", "QueryMsgByKeyIT"),
+    "client.producer.transaction": ("TransactionalMsgIT",),
     "delay": ("NormalMsgDelayIT",),
 }
 

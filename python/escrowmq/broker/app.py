@@ -39,6 +39,7 @@ from escrowmq.broker.statistics import Statistics
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
 from escrowmq.broker.traffic_statistics import SAMPLE_MS
+from escrowmq.broker.transactions import UPKEEP_INTERVAL_MS, Transactions
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.errors import ServerClosed
 from escrowmq.protocol.messages import Answer
@@ -51,7 +52,14 @@ FILTERS_SAVE_MS: Final = 10_000
 UNREGISTER_WAIT_MS: Final = 3_000
 STOPPING_WAIT_S: Final = 0.01
 
-Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
+Event: TypeAlias = (
+    _core.Request
+    | _core.Response
+    | _core.RequestWritten
+    | _core.ConnectionOpened
+    | _core.ConnectionClosed
+    | _core.LogVisible
+)
 
 _log = structlog.get_logger()
 
@@ -106,11 +114,13 @@ class Broker:
             on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.loaded)
             self._offsets.begin(self._server)
-            log = CountedLog(self._store, self._server)
+            self._transactions = Transactions(
+                self._store, self._server, clients=clients, topics=topics, settings=settings, clock=clock
+            )
             self._delayed = DelayedDelivery(
                 levels,
                 self._store,
-                log,
+                CountedLog(self._store, self._server),
                 self._server,
                 delay_offsets,
                 save_interval_ms=config.delay_offsets_interval_ms,
@@ -133,13 +143,15 @@ class Broker:
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
             store=self._store,
-            log=log,
+            log=self._transactions.journal,
             delayed=self._delayed,
             statistics=statistics,
             timers=self._timers,
+            transactions=self._transactions.room,
             now_ms=self._now_ms,
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
+            log_end=lambda: self._store.log_end,
         )
         snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
         snapshots.publish(self._server)
@@ -179,10 +191,11 @@ class Broker:
                 Task(self._expire_leases, LEASE_SCAN_MS),
                 Task(self._save_filters, FILTERS_SAVE_MS),
                 Task(statistics.sample, SAMPLE_MS),
+                Task(self._transactions.upkeep, UPKEEP_INTERVAL_MS),
             ],
             now_ms=self._now_ms(),
         )
-        self._background = Background([self._delayed], now_ms=self._now_ms)
+        self._background = Background([self._delayed, self._transactions.check_back], now_ms=self._now_ms)
         self._advertised = place.advertised
         self._registration.tick(now_ms=self._now_ms())
 
@@ -258,11 +271,11 @@ class Broker:
         with ExitStack() as steps:
             # The last comes first.
             steps.callback(self._close_store)
-            steps.callback(self._save_delayed)
-            if self._timers is not None:
-                steps.callback(self._timers.close)
             steps.callback(self._save_filters)
             steps.callback(self._save_offsets)
+            steps.callback(self._save_progress)
+            if self._timers is not None:
+                steps.callback(self._timers.close)
             steps.callback(self._server.close)
             steps.callback(self._unregister)
 
@@ -306,8 +319,11 @@ class Broker:
             self._settling.settle(self._forwarded.answered(event.connection, event.opaque, _reply(event)))
         elif isinstance(event, _core.ConnectionClosed):
             self._registration.closed(event.connection, event.reason, now_ms=self._now_ms())
+            self._transactions.asking.closed(event.connection)
             self._context.close_client(event.connection)
             self._settling.settle(self._forwarded.closed(event.connection))
+        elif isinstance(event, _core.RequestWritten):
+            self._transactions.asking.written(event.connection, event.opaque)
         elif isinstance(event, _core.ConnectionOpened) and event.is_outgoing:
             self._registration.opened(event.connection, now_ms=self._now_ms())
 
@@ -336,9 +352,10 @@ class Broker:
     def _save_filters(self) -> None:
         self._context.filters.save()
 
-    def _save_delayed(self) -> None:
-        # What was delivered is on disk before it is written down that it was.
+    def _save_progress(self) -> None:
+        # What was done is on disk before it is written down that it was.
         self._store.flush()
+        self._transactions.close()
         self._delayed.save()
 
     def _close_store(self) -> None:

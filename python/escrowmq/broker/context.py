@@ -16,6 +16,7 @@ from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
 from escrowmq.model.data_version import DataVersion
+from escrowmq.transaction.room import Room
 
 HEADER_SIZE_MAX_BYTES: Final = 64 * 1024
 """What is left of a frame for everything but the body of an answer."""
@@ -42,9 +43,12 @@ class Context:
     statistics: Statistics
     # None where messages may have no time of their own.
     timers: TimedMessages | None
+    transactions: Room
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
     offsets_version: Callable[[], DataVersion]
+    # Where the log ends, be it durable or not.
+    log_end: Callable[[], int]
     # Where any queue will do.
     random: Random = field(default_factory=Random)
     # Consumer groups whose members have to be told that the group has changed, when the batch is answered.

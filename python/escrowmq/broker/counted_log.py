@@ -1,10 +1,12 @@
 """The log, as those write to it who are not the fast lane: what they append is counted by topic, as sends are."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from escrowmq import _core
-from escrowmq.broker.ports import AppendedMessage, Log
+from escrowmq.broker.ports import AppendedMessage
+
+Placed_co = TypeVar("Placed_co", bound=AppendedMessage, covariant=True)
 
 
 class TrafficCounters(Protocol):
@@ -14,14 +16,21 @@ class TrafficCounters(Protocol):
         """Adds messages, and bytes of their records, to what came in for a topic."""
 
 
-class CountedLog:
+class PlacingLog(Protocol[Placed_co]):
+    """Where messages go: `escrowmq._core.Store`, or a test's own."""
+
+    def append(self, messages: Sequence[_core.Message], /) -> Iterable[Placed_co]:
+        """Appends all messages or none, without waiting for the disk."""
+
+
+class CountedLog(Generic[Placed_co]):
     """Appends, and counts what was appended."""
 
-    def __init__(self, log: Log, counters: TrafficCounters) -> None:
+    def __init__(self, log: PlacingLog[Placed_co], counters: TrafficCounters) -> None:
         self._log = log
         self._counters = counters
 
-    def append(self, messages: Sequence[_core.Message]) -> Sequence[AppendedMessage]:
+    def append(self, messages: Sequence[_core.Message]) -> Sequence[Placed_co]:
         """Appends all messages or none, without waiting for the disk."""
         receipts = list(self._log.append(messages))
         sizes_bytes: dict[str, list[int]] = {}

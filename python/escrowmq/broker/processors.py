@@ -31,6 +31,8 @@ from escrowmq.broker.handlers import (
     statistics,
     timers,
     topics,
+    transaction_admin,
+    transactions,
 )
 from escrowmq.broker.making import make_named
 from escrowmq.broker.outcome import Outcome
@@ -54,6 +56,10 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.GET_TIMER_CHECK_POINT: each(timers.checkpoint),
     RequestCode.GET_TIMER_METRICS: each(timers.metrics),
     RequestCode.RECALL_MESSAGE: appending(timers.recall),
+    RequestCode.END_TRANSACTION: transactions.end,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: each(transactions.resume_check),
+    RequestCode.ESCROWMQ_LIST_TRANSACTIONS: each(transaction_admin.list_some),
+    RequestCode.ESCROWMQ_DECIDE_TRANSACTION: each(transaction_admin.decide),
     RequestCode.PULL_MESSAGE: each(pulls.pull),
     RequestCode.LITE_PULL_MESSAGE: each(pulls.pull),
     RequestCode.UPDATE_CONSUMER_OFFSET: each(offsets.update),

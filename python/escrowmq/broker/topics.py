@@ -131,6 +131,11 @@ class Topics:
             self._put([TopicConfig(name, queues, queues, READ_WRITE)])
         return self._topics[name]
 
+    def create_own(self, name: str) -> None:
+        """A topic of the broker's own that it has from its first use on."""
+        if name not in self._topics:
+            self._put([TopicConfig(name, 1, 1, READ_WRITE)])
+
     def update(self, topics: Iterable[TopicConfig]) -> None:
         """Makes or alters topics: all or, if one is refused, none. Their attributes are changes, with signs.
 

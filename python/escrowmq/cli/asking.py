@@ -29,6 +29,7 @@ _SEEN_IN: Final[Mapping[str, str]] = {
     "group": "`escrowmq group list` shows those that are there",
     "broker": "`escrowmq cluster list` shows those that are there",
     "cluster": "`escrowmq cluster list` shows those that are there",
+    "transaction": "`escrowmq tx list` shows those that are undecided",
     "message": "the id that a producer gave it needs --topic too",
 }
 

@@ -7,7 +7,7 @@ import click
 
 from escrowmq.cli.serving import take_all_descriptors
 
-_SUBCOMMANDS: Final = ("up", "broker", "namesrv", "cluster", "topic", "group", "message", "store")
+_SUBCOMMANDS: Final = ("up", "broker", "namesrv", "cluster", "topic", "group", "message", "tx", "store")
 
 
 class _Subcommands(click.Group):
@@ -28,7 +28,7 @@ class _Subcommands(click.Group):
 def main() -> None:
     """Holds a message in escrow until your database decides.
 
-    up, broker and namesrv run servers; cluster, topic, group and message ask servers that run, ours and Apache's alike;
+    up, broker and namesrv run servers; cluster, topic, group, message and tx ask servers that run, ours and Apache's;
     store looks at the files of one that does not.
     """
     take_all_descriptors()

@@ -28,7 +28,14 @@ from escrowmq.telemetry.metrics import Reading
 KV_FILE_NAME = "kvConfig.json"
 BATCH_COUNT_MAX = 256
 
-Event: TypeAlias = _core.Request | _core.Response | _core.ConnectionOpened | _core.ConnectionClosed | _core.LogVisible
+Event: TypeAlias = (
+    _core.Request
+    | _core.Response
+    | _core.RequestWritten
+    | _core.ConnectionOpened
+    | _core.ConnectionClosed
+    | _core.LogVisible
+)
 
 _log = structlog.get_logger()
 

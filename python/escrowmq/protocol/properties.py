@@ -13,6 +13,14 @@ REAL_QUEUE_ID: Final = "REAL_QID"
 RETRY_TOPIC: Final = "RETRY_TOPIC"
 ORIGIN_MESSAGE_ID: Final = "ORIGIN_MESSAGE_ID"
 TRANSACTION_PREPARED: Final = "TRAN_MSG"
+TRANSACTION_ID: Final = "__transactionId__"
+CHECK_TIMES: Final = "TRANSACTION_CHECK_TIMES"
+CHECK_IMMUNITY: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+PREPARED_QUEUE_OFFSET: Final = "TRAN_PREPARED_QUEUE_OFFSET"
+ROOT: Final = "ESCROWMQ_ROOT"
+"""Where the first half message of a transaction is, on its copies: `log offset,store time`. Ours."""
+DECIDED: Final = "ESCROWMQ_DECIDED"
+"""On op records: what becomes of the copies that they name, and who said so. Ours."""
 TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
 TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
 TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
@@ -30,6 +38,9 @@ REPLY_PUSHED_MS: Final = "PUSH_REPLY_TIME"
 TIMERS: Final = (TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS)
 """Each of them says when a message is to be delivered."""
 
+# A letter takes up to four bytes.
+_LENGTH_CHECKED: Final = 8_000
+
 _VALUE_SEPARATOR: Final = "\x01"
 _PAIR_SEPARATOR: Final = "\x02"
 
@@ -42,4 +53,12 @@ def decode(text: str) -> dict[str, str]:
 
 def encode(pairs: Mapping[str, str]) -> bytes:
     """The string of pairs that came from another one, so that none of them holds what separates them."""
-    return "".join(f"{name}{_VALUE_SEPARATOR}{value}{_PAIR_SEPARATOR}" for name, value in pairs.items()).encode()
+    # A list is joined faster than what has to be asked for its parts.
+    return "".join([f"{name}{_VALUE_SEPARATOR}{value}{_PAIR_SEPARATOR}" for name, value in pairs.items()]).encode()
+
+
+def encoded_size(pairs: Mapping[str, str]) -> int:
+    """How many bytes `encode` makes of them; of short ones, how many letters."""
+    letters = sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * len(pairs)
+    # Most are far below any limit, and need not be written down to know it.
+    return letters if letters < _LENGTH_CHECKED else len(encode(pairs))

@@ -159,3 +159,6 @@ class RequestCode(IntEnum):
     POLLING_INFO = 200055
     POP_ROLLBACK = 200056
     BATCH_ACK_MESSAGE = 200151
+    # Ours: RocketMQ has nothing of the kind.
+    ESCROWMQ_LIST_TRANSACTIONS = 410001
+    ESCROWMQ_DECIDE_TRANSACTION = 410002

@@ -26,6 +26,7 @@ mod server;
 mod server_event;
 mod store;
 mod timers;
+mod transaction_index;
 mod wire;
 
 /// The native module.
@@ -66,11 +67,15 @@ mod _core {
     #[pymodule_export]
     use crate::server::{Server, ServerStatistics};
     #[pymodule_export]
-    use crate::server_event::{ConnectionClosed, ConnectionOpened, LogVisible, Request, Response};
+    use crate::server_event::{
+        ConnectionClosed, ConnectionOpened, LogVisible, Request, RequestWritten, Response,
+    };
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
     use crate::timers::{TimerStatistics, Timers};
+    #[pymodule_export]
+    use crate::transaction_index::{Transaction, TransactionIndex};
     #[pymodule_export]
     use crate::wire::{decode_frames, decode_records, encode_frames};
 }

@@ -1,6 +1,6 @@
 //! What an append answers. A batch answers with one object; a receipt becomes a Python object when it is looked at.
 
-use escrowmq_store::Receipt as StoreReceipt;
+use escrowmq_store::{LogOffset, QueueOffset, Receipt as StoreReceipt};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
@@ -29,6 +29,17 @@ impl From<&StoreReceipt> for Receipt {
             queue_offset: receipt.queue_offset.0,
             store_timestamp_ms: receipt.store_timestamp_ms,
             end_offset: receipt.end_offset().0,
+        }
+    }
+}
+
+impl From<&Receipt> for StoreReceipt {
+    fn from(receipt: &Receipt) -> Self {
+        Self {
+            log_offset: LogOffset(receipt.log_offset),
+            size_bytes: receipt.size_bytes,
+            queue_offset: QueueOffset(receipt.queue_offset),
+            store_timestamp_ms: receipt.store_timestamp_ms,
         }
     }
 }

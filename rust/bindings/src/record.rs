@@ -9,7 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 
 use crate::buffer::{Part, RecordBytes};
-use crate::error::{body_error, unknown_compression};
+use crate::error::{body_error, record_error, unknown_compression};
 use crate::message::properties_dict;
 
 /// Where a record keeps its own position.
@@ -175,6 +175,11 @@ impl Record {
         let kind = view.sys_flag().compression().ok_or_else(|| unknown_compression(view.sys_flag()))?;
         let plain = py.detach(|| decompress(kind, view.body(), size_max_bytes)).map_err(body_error)?;
         Ok(PyBytes::new(py, &plain))
+    }
+
+    fn moved<'py>(&self, py: Python<'py>, topic: &str, queue_id: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let moved = self.view().moved(topic, queue_id).map_err(record_error)?;
+        Ok(PyBytes::new(py, &moved))
     }
 
     fn __repr__(&self) -> String {

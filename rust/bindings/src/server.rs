@@ -88,7 +88,7 @@ impl Server {
 
     #[pyo3(signature = (
         connection, code, *, ext_fields = None, body = None, one_way = true, opaque = None, remark = None,
-        header_kind = "json", language = "JAVA", version = 513,
+        header_kind = "json", language = "JAVA", version = 513, tells_when_written = false,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
     fn send(
@@ -103,6 +103,7 @@ impl Server {
         header_kind: &str,
         language: &str,
         version: i32,
+        tells_when_written: bool,
     ) -> PyResult<i32> {
         let request = ServerRequest {
             content: content(code, remark, ext_fields, body, language, version)?,
@@ -116,7 +117,8 @@ impl Server {
             },
             is_one_way: one_way,
         };
-        self.get()?.end.send(ConnectionId(connection), &request, opaque).map_err(server_error)
+        let end = &self.get()?.end;
+        end.send(ConnectionId(connection), &request, opaque, tells_when_written).map_err(server_error)
     }
 
     fn connect(&self, address: &str) -> PyResult<u64> {

@@ -1,4 +1,5 @@
-//! What `Server.next_batch` returns: requests, responses, connections that come and go, and how far the log is visible.
+//! What `Server.next_batch` returns: requests, responses, connections that come and go, what of ours is written, and how
+//! far the log is visible.
 
 use escrowmq_lanes as lanes;
 use escrowmq_net::{CloseReason, Peer};
@@ -43,6 +44,14 @@ pub struct ConnectionOpened {
     peer: Peer,
 }
 
+/// The kernel has taken a request of ours.
+#[pyclass(frozen, module = "escrowmq._core")]
+pub struct RequestWritten {
+    peer: Peer,
+    #[pyo3(get)]
+    opaque: i32,
+}
+
 /// A connection is gone, or could not be made.
 #[pyclass(frozen, module = "escrowmq._core")]
 pub struct ConnectionClosed {
@@ -63,6 +72,7 @@ pub fn into_object(py: Python<'_>, event: lanes::Event) -> PyResult<Py<PyAny>> {
         lanes::Event::Request(request) => Py::new(py, Request { request, ext_fields })?.into_any(),
         lanes::Event::Response(received) => Py::new(py, Response { received, ext_fields })?.into_any(),
         lanes::Event::Opened(peer) => Py::new(py, ConnectionOpened { peer })?.into_any(),
+        lanes::Event::Written(peer, opaque) => Py::new(py, RequestWritten { peer, opaque })?.into_any(),
         lanes::Event::Closed(peer, reason) => Py::new(py, ConnectionClosed { peer, reason })?.into_any(),
         lanes::Event::Visible(end) => Py::new(py, LogVisible { end: end.0 })?.into_any(),
     })
@@ -181,6 +191,18 @@ impl ConnectionOpened {
 
     fn __repr__(&self) -> String {
         format!("ConnectionOpened(connection={}, peer={})", self.peer.connection.0, self.peer.address)
+    }
+}
+
+#[pymethods]
+impl RequestWritten {
+    #[getter]
+    fn connection(&self) -> u64 {
+        self.peer.connection.0
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RequestWritten(connection={}, opaque={})", self.peer.connection.0, self.opaque)
     }
 }
 

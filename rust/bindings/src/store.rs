@@ -283,6 +283,11 @@ impl Store {
         self.with(py, |store| store.delete_topics(&topics))
     }
 
+    fn hold_from(&self, log_offset: Option<u64>) -> PyResult<()> {
+        self.get()?.hold_from(log_offset.map(LogOffset));
+        Ok(())
+    }
+
     fn fail_next_flush(&self) -> PyResult<()> {
         self.get()?.fail_next_flush();
         Ok(())

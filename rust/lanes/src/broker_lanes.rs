@@ -40,6 +40,10 @@ impl Handler for BrokerLanes {
         }
     }
 
+    fn written(&mut self, outbox: &mut Outbox, peer: Peer, number: i32) {
+        self.python.written(outbox, peer, number);
+    }
+
     fn closed(&mut self, outbox: &mut Outbox, peer: Peer, reason: CloseReason) {
         self.fast.closed(peer.connection);
         self.python.closed(outbox, peer, reason);

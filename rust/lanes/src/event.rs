@@ -19,6 +19,8 @@ pub enum Event {
     Request(Request),
     /// A response to a request of ours came.
     Response(Received),
+    /// The kernel has taken a request of ours, the one with this number.
+    Written(Peer, i32),
     /// A connection is gone, or could not be made.
     Closed(Peer, CloseReason),
     /// The log is visible as far as Python asked to be told, and up to here.

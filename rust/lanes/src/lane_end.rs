@@ -135,7 +135,8 @@ impl LaneEnd {
         Ok(kept)
     }
 
-    /// Sends a request to a peer and returns its number, which the response repeats: the given one, or the next.
+    /// Sends a request to a peer and returns its number, which the response repeats: the given one, or the next. Where it is
+    /// wished, [`Event::Written`] comes when the kernel has taken all of it, unless the connection ends before.
     ///
     /// # Errors
     /// [`LaneError::Wire`] where it can't be encoded, [`LaneError::Net`] where the server is closed.
@@ -144,10 +145,13 @@ impl LaneEnd {
         connection: ConnectionId,
         request: &ServerRequest,
         opaque: Option<i32>,
+        tells_when_written: bool,
     ) -> Result<i32, LaneError> {
         let opaque = opaque.unwrap_or_else(|| self.next_opaque.fetch_add(1, Ordering::Relaxed));
         let chunks = request.encode(opaque)?;
-        self.remote.submit([Command::Send { connection, chunks, settled_size: 0 }])?;
+        let send = Command::Send { connection, chunks, settled_size: 0 };
+        let tell = tells_when_written.then_some(Command::TellWritten { connection, number: opaque });
+        self.remote.submit([send].into_iter().chain(tell))?;
         Ok(opaque)
     }
 
@@ -199,7 +203,7 @@ fn settle(event: &Event) -> Option<Command> {
     let received = match event {
         Event::Request(request) => request.settle().then_some(request.received())?,
         Event::Response(received) => received,
-        Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => return None,
+        Event::Opened(_) | Event::Written(..) | Event::Closed(..) | Event::Visible(_) => return None,
     };
     Some(Command::Settle { connection: received.peer.connection, size: received.size() })
 }

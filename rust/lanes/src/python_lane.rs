@@ -108,6 +108,10 @@ impl Handler for PythonLane {
         self.take(outbox, peer, frame, false);
     }
 
+    fn written(&mut self, _outbox: &mut Outbox, peer: Peer, number: i32) {
+        self.queue.push(&mut self.queue.lock(), Event::Written(peer, number));
+    }
+
     fn closed(&mut self, _outbox: &mut Outbox, peer: Peer, reason: CloseReason) {
         if !self.unseen.remove(&peer.connection) {
             self.queue.push(&mut self.queue.lock(), Event::Closed(peer, reason));

@@ -56,7 +56,7 @@ pub enum Class {
     TwoWay,
     /// Wants none, so its connection has to wait.
     OneWay,
-    /// An opening or closing, or that the log is visible.
+    /// An opening or closing, that a request of ours is written, or that the log is visible.
     News,
 }
 
@@ -65,7 +65,7 @@ impl Class {
         match event {
             Event::Request(request) if !request.received().is_one_way() => Self::TwoWay,
             Event::Request(_) | Event::Response(_) => Self::OneWay,
-            Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => Self::News,
+            Event::Opened(_) | Event::Written(..) | Event::Closed(..) | Event::Visible(_) => Self::News,
         }
     }
 }
@@ -238,6 +238,6 @@ fn size_of_event(event: &Event) -> usize {
     match event {
         Event::Request(request) => request.received().size(),
         Event::Response(received) => received.size(),
-        Event::Opened(_) | Event::Closed(..) | Event::Visible(_) => 0,
+        Event::Opened(_) | Event::Written(..) | Event::Closed(..) | Event::Visible(_) => 0,
     }
 }

@@ -242,8 +242,8 @@ fn requests_of_ours_are_numbered() {
     let Event::Opened(peer) = lane.next() else { panic!("no connection") };
     let content = Answer { body: Bytes::from_static(b"check"), code: 39, ..done() };
     let request = ServerRequest { content, header_kind: HeaderKind::Json, is_one_way: true };
-    let numbers =
-        [None, None, Some(70)].map(|opaque| lane.end.send(peer.connection, &request, opaque).expect("sent"));
+    let numbers = [None, None, Some(70)]
+        .map(|opaque| lane.end.send(peer.connection, &request, opaque, false).expect("sent"));
     assert_eq!(numbers, [1, 2, 70]);
     for number in numbers {
         let frame = receive(&mut stream);

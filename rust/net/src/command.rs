@@ -20,6 +20,14 @@ pub enum Command {
         /// Bytes in flight that this answers; see [`crate::in_flight_size`].
         settled_size: usize,
     },
+    /// Have [`crate::Handler::written`] called when the kernel has taken all that was sent by a connection before. Where the
+    /// connection ends earlier, it is not called.
+    TellWritten {
+        /// Which.
+        connection: ConnectionId,
+        /// What to call it with.
+        number: i32,
+    },
     /// Take bytes off those in flight: a request was dealt with, and nothing is to be sent.
     Settle {
         /// The connection that the request came by.

@@ -156,6 +156,7 @@ impl<H: Handler> EventLoop<H> {
                 Command::Send { connection, chunks, settled_size } => {
                     self.outbox.send(connection, chunks, settled_size);
                 }
+                Command::TellWritten { connection, number } => self.outbox.tell_written(connection, number),
                 Command::Settle { connection, size } => self.outbox.settle(connection, size),
                 Command::Resume { connection } => self.outbox.resume(connection),
                 Command::Close { connection } => self.outbox.close(connection),

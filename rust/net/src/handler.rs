@@ -16,6 +16,9 @@ pub trait Handler: Send {
     /// the commands of the same names.
     fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame);
 
+    /// The kernel has taken everything up to where [`crate::Command::TellWritten`] named this number.
+    fn written(&mut self, outbox: &mut Outbox, peer: Peer, number: i32);
+
     /// A connection is gone, with all that was in flight on it.
     fn closed(&mut self, outbox: &mut Outbox, peer: Peer, reason: CloseReason);
 

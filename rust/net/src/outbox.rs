@@ -106,6 +106,15 @@ impl Outbox {
         true
     }
 
+    /// Has the handler told when what is queued for a connection is written.
+    pub(crate) fn tell_written(&mut self, connection: ConnectionId, number: i32) {
+        if let Some(found) = self.live(connection).filter(|found| !matches!(found.state, State::Lingering(_)))
+        {
+            found.queue.mark(number);
+            self.mark_dirty(connection);
+        }
+    }
+
     /// Takes bytes off those in flight: a request was dealt with, and nothing is to be sent.
     pub fn settle(&mut self, connection: ConnectionId, size: usize) {
         if let Some(found) = self.live(connection) {

@@ -32,6 +32,10 @@ pub struct WriteQueue {
     /// Small chunks that follow.
     joined: Vec<u8>,
     size: usize,
+    /// Bytes that ever were queued.
+    pushed_size: u64,
+    /// How many of them have to be written, and the number that is told then.
+    marks: VecDeque<(u64, i32)>,
 }
 
 impl WriteQueue {
@@ -46,6 +50,7 @@ impl WriteQueue {
 
     pub fn push(&mut self, chunk: Bytes) {
         self.size += chunk.len();
+        self.pushed_size += chunk.len() as u64;
         if chunk.len() > SMALL_SIZE {
             self.end_joined();
             self.chunks.push_back(chunk);
@@ -61,6 +66,23 @@ impl WriteQueue {
         if !self.joined.is_empty() {
             self.chunks.push_back(std::mem::take(&mut self.joined).into());
         }
+    }
+
+    /// Has a number told when all that is queued now is written.
+    pub fn mark(&mut self, number: i32) {
+        self.marks.push_back((self.pushed_size, number));
+    }
+
+    /// The next number to be told.
+    pub fn take_reached(&mut self) -> Option<i32> {
+        let written_size = self.pushed_size - self.size as u64;
+        self.marks.front().filter(|(size, _)| *size <= written_size)?;
+        self.marks.pop_front().map(|(_, number)| number)
+    }
+
+    /// Whether a number is to be told some time.
+    pub fn is_marked(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// Writes what the socket takes.
@@ -156,10 +178,21 @@ mod tests {
             let mut queue = WriteQueue::default();
             for chunk in &chunks {
                 queue.push(Bytes::from(chunk.clone()));
+                queue.mark(i32::try_from(queue.size())?);
             }
             let mut socket = Socket { takes, calls: 0, taken: Vec::new() };
             prop_assert_eq!(queue.size(), chunks.concat().len());
-            while queue.write_to(&mut socket)? != Written::All {}
+            let (mut is_written, mut told) = (false, 0);
+            while !is_written {
+                is_written = queue.write_to(&mut socket)? == Written::All;
+                while let Some(end) = queue.take_reached() {
+                    prop_assert!(usize::try_from(end)? <= socket.taken.len(), "told before it is taken");
+                    told += 1;
+                }
+                let is_next_taken = queue.marks.front().is_some_and(|(end, _)| *end <= socket.taken.len() as u64);
+                prop_assert!(!is_next_taken, "taken and not told");
+            }
+            prop_assert_eq!(told, chunks.len());
             prop_assert_eq!(socket.taken, chunks.concat());
             prop_assert_eq!(queue.size(), 0);
             prop_assert!(queue.is_empty());

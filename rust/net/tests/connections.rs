@@ -36,6 +36,40 @@ fn two_thousand_connections_are_served_and_their_numbers_are_never_used_again() 
     assert_eq!(seen.len(), 4_000);
 }
 
+#[test]
+fn a_frame_counts_as_written_when_the_kernel_has_taken_its_last_byte() {
+    let running = start(loopback(), Reaction::Keep);
+    let mut client = running.connect();
+    let Event::Opened(peer) = running.next() else { panic!("opened first") };
+    let (connection, remote) = (peer.connection, running.server.remote());
+    let send = |number, size| {
+        let chunks = vec![Bytes::from(frame_bytes(number, &vec![7; size]))];
+        let commands = [
+            Command::Send { connection, chunks, settled_size: 0 },
+            Command::TellWritten { connection, number },
+        ];
+        remote.submit(commands).expect("open");
+    };
+    send(1, 10);
+    assert!(matches!(running.next(), Event::Written(found, 1) if found == connection));
+    // More than any socket buffer takes while the peer does not read.
+    send(2, 15 << 20);
+    for _ in 0..2 {
+        remote.wake().expect("open");
+        assert!(matches!(running.next(), Event::Woken), "a whole round without it");
+    }
+    assert_eq!(client.receive().expect("a frame").0, 1);
+    assert_eq!(client.receive().expect("a frame").0, 2);
+    assert!(matches!(running.next(), Event::Written(found, 2) if found == connection));
+    // One that the peer never takes is not told of.
+    send(3, 15 << 20);
+    drop(client);
+    assert!(matches!(running.next(), Event::Closed(found, _) if found.connection == connection));
+    send(4, 10);
+    remote.wake().expect("open");
+    assert!(matches!(running.next(), Event::Woken));
+}
+
 /// Both ends of every connection are in this process.
 fn allow_descriptors(count: u64) {
     let mut limit = getrlimit(Resource::Nofile);
@@ -100,6 +134,7 @@ struct Unused;
 impl escrowmq_net::Handler for Unused {
     fn opened(&mut self, _: &mut escrowmq_net::Outbox, _: escrowmq_net::Peer) {}
     fn frame(&mut self, _: &mut escrowmq_net::Outbox, _: escrowmq_net::Peer, _: escrowmq_wire::Frame) {}
+    fn written(&mut self, _: &mut escrowmq_net::Outbox, _: escrowmq_net::Peer, _: i32) {}
     fn closed(&mut self, _: &mut escrowmq_net::Outbox, _: escrowmq_net::Peer, _: CloseReason) {}
     fn woken(&mut self, _: &mut escrowmq_net::Outbox) {}
 }

@@ -55,6 +55,8 @@ pub(crate) struct Expiry {
     is_asked: AtomicBool,
     /// Share of the disk in use, as the bits of an `f64`.
     used_ratio: AtomicU64,
+    /// The log from here on stays, whatever its age and the disk's fill.
+    held_from: AtomicU64,
 }
 
 impl Expiry {
@@ -67,6 +69,7 @@ impl Expiry {
             asked_rounds: AtomicU32::new(0),
             is_asked: AtomicBool::new(false),
             used_ratio: AtomicU64::new(0.0_f64.to_bits()),
+            held_from: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -99,6 +102,11 @@ impl Expiry {
     /// Whether a round is to be now, which is asked for no more.
     pub fn take_asked(&self) -> bool {
         self.is_asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// Leaves the segment of a log offset and all later ones alone from now on; `None` holds nothing.
+    pub fn hold_from(&self, at: Option<LogOffset>) {
+        self.held_from.store(at.map_or(u64::MAX, |at| at.0), Ordering::Relaxed);
     }
 
     /// Files that wait for their readers.
@@ -134,6 +142,7 @@ impl Expiry {
         let mut report = ExpiryReport::default();
         // What is not durable stays, in async mode too: a segment that comes back after a crash must be whole.
         let limit = core.visible_end().min(core.durable_end());
+        let limit = limit.min(LogOffset(self.held_from.load(Ordering::Relaxed)));
         while report.segments_expired < SEGMENTS_PER_RUN_MAX {
             let Some(newest_ms) = core.log.first_segment_newest_ms(limit) else { break };
             let is_old = now_ms - newest_ms >= retention.age_max_ms;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! commitlog/  consumequeue/<topic>/<queue>/  index/  config/  checkpoint  abort  lock     Apache RocketMQ's
-//! escrowmq/   visible, stop, deleted, temporary/                                           ours, unseen by Apache
+//! escrowmq/   visible, stop, deleted, transactions, temporary/                             ours, unseen by Apache
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -47,6 +47,8 @@ pub struct StoreLayout {
     pub stop: PathBuf,
     /// Topics that were deleted.
     pub deleted_topics: PathBuf,
+    /// What the transaction index knew.
+    pub transactions: PathBuf,
     /// Files that have not got their final name yet.
     pub temporary: PathBuf,
 }
@@ -70,6 +72,7 @@ impl StoreLayout {
             visible: own.join("visible"),
             stop: own.join("stop"),
             deleted_topics: own.join("deleted"),
+            transactions: own.join("transactions"),
             temporary: own.join("temporary"),
             root: root.to_path_buf(),
             own,

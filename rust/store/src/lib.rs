@@ -15,6 +15,7 @@
 //! queue_builder   log -> queues and index
 //! timer/          messages that wait for a time of their own
 //! topic_deletion  queues that go with their topic, for good
+//! transaction_index/  what is prepared and undecided, and what became of it
 //! recovery/       what a start does with what it finds
 //! store_core      all of it, step by step; store: on threads
 //! ```
@@ -52,7 +53,9 @@ mod store_core;
 mod store_reads;
 pub mod timer;
 mod topic_deletion;
+pub mod transaction_index;
 mod visible_limit;
+mod whole_file;
 
 pub use arrivals::{Arrival, ArrivalListener};
 pub use commit_log::StoredRecord;

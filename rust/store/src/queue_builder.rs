@@ -17,7 +17,7 @@ use crate::offset::{LogOffset, QueueOffset};
 use crate::visible_limit::VisibleLimit;
 
 /// The topic whose entries carry a delivery time instead of a tags code.
-const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
+pub(crate) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
 /// Records between two moves of the mark: readers wait no longer than these take.
 const RECORDS_PER_STEP: usize = 256;
 

@@ -266,6 +266,12 @@ impl StoreCore {
         self.expiry.look_at_disk(&*self.disk, &self.layout.root)
     }
 
+    /// Has expiry leave the segment of a log offset and all later ones alone, whatever their age and the disk's fill;
+    /// `None` holds nothing.
+    pub fn hold_from(&self, at: Option<LogOffset>) {
+        self.expiry.hold_from(at);
+    }
+
     /// Fails where the store is closed: the directory may be another's by now.
     pub(crate) fn refuse_if_closed(&self) -> Result<()> {
         if self.is_closed.load(Ordering::SeqCst) { Err(StoreError::Closed) } else { Ok(()) }

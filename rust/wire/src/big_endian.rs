@@ -27,36 +27,59 @@ pub(crate) fn i64_at(bytes: &[u8], at: usize) -> i64 {
 
 /// Reads from the front of untrusted bytes; `None` means that they end too early, and nothing was consumed.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Reads from `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(crate) fn remaining(&self) -> usize {
+    /// Bytes that are left.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    /// The next `N` bytes.
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
         Some(*head)
     }
 
-    pub(crate) fn slice(&mut self, size: usize) -> Option<&'a [u8]> {
+    /// The next `size` bytes.
+    pub fn slice(&mut self, size: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(size)?;
         self.rest = rest;
         Some(head)
     }
 
-    pub(crate) fn i16(&mut self) -> Option<i16> {
+    /// The next int16.
+    pub fn i16(&mut self) -> Option<i16> {
         self.array().map(i16::from_be_bytes)
     }
 
-    pub(crate) fn i32(&mut self) -> Option<i32> {
+    /// The next int32.
+    pub fn i32(&mut self) -> Option<i32> {
         self.array().map(i32::from_be_bytes)
+    }
+
+    /// The next int32, taken as unsigned.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// The next int64.
+    pub fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    /// The next int64, taken as unsigned.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
     }
 }

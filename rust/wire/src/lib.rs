@@ -61,6 +61,7 @@ mod tags_code;
 mod topic_name;
 
 pub use batch_body::{BatchMessage, iter_batch};
+pub use big_endian::Cursor;
 pub use compression::{COMPRESSION_LEVEL_DEFAULT, compress, decompress};
 pub use error::WireError;
 pub use frame::{
@@ -76,7 +77,9 @@ pub use properties::{
     NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, Properties, encode_properties, strip_record_crc,
 };
 pub use record::RecordView;
-pub use record_encode::{PROPERTIES_SIZE_MAX, RECORD_CRC_SIZE, Record, TOPIC_SIZE_MAX, TOPIC_SIZE_MAX_V1};
+pub use record_encode::{
+    PROPERTIES_SIZE_MAX, RECORD_CRC_SIZE, Record, TOPIC_SIZE_MAX, TOPIC_SIZE_MAX_V1, body_checksum,
+};
 pub use record_error::RecordError;
 pub use sys_flag::{CompressionKind, SysFlag, TransactionKind};
 pub use tags_code::{java_hash, key_hash, tags_code};

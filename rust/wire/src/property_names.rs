@@ -82,6 +82,10 @@ pub const DLQ_ORIGIN_TOPIC: &str = "DLQ_ORIGIN_TOPIC";
 pub const DLQ_ORIGIN_MESSAGE_ID: &str = "DLQ_ORIGIN_MESSAGE_ID";
 /// Address of the producer, where a proxy stands between.
 pub const BORN_HOST: &str = "__BORNHOST";
+/// Ours: log offset and store time of the half message that a copy of it, or its discard, comes from.
+pub const ESCROWMQ_ROOT: &str = "ESCROWMQ_ROOT";
+/// Ours: what an op record decides, for which half offsets, and who did.
+pub const ESCROWMQ_DECIDED: &str = "ESCROWMQ_DECIDED";
 /// Checksum over the whole record, in the record's own tail.
 pub const CRC32: &str = "__CRC32#";
 /// What separates the words of [`KEYS`].

@@ -27,7 +27,7 @@ use memchr::memchr;
 
 use crate::big_endian::{Cursor, array_at, i32_at, i64_at, u32_at, u64_at};
 use crate::log_item::MAGIC_V1;
-use crate::properties::Properties;
+use crate::properties::{Properties, strip_record_crc};
 use crate::record_encode::{RECORD_CRC_SIZE, Record, TOPIC_SIZE_MAX, body_checksum, crc_tail};
 use crate::record_error::RecordError;
 use crate::sys_flag::SysFlag;
@@ -247,6 +247,20 @@ impl<'a> RecordView<'a> {
         Some(crc_tail(body_checksum(covered)) == *tail)
     }
 
+    /// The record with another topic and queue, as bytes: what else it says stays, but for a checksum over all of it,
+    /// which would be wrong.
+    ///
+    /// # Errors
+    /// [`RecordError::FieldTooLarge`].
+    pub fn moved(&self, topic: &str, queue_id: u32) -> Result<Vec<u8>, RecordError> {
+        let properties = strip_record_crc(self.properties);
+        let record = Record { topic, queue_id, properties: &properties, ..self.to_record() };
+        record.check_sizes()?;
+        let mut bytes = Vec::with_capacity(record.encoded_size());
+        record.encode_into(&mut bytes);
+        Ok(bytes)
+    }
+
     /// All values of the record, to be changed and encoded again.
     #[must_use]
     pub fn to_record(&self) -> Record<'a> {
@@ -313,6 +327,41 @@ mod tests {
             Ok(LogItem::Record(view)) => view.check_whole(),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_record_that_is_moved_says_everything_else_as_before() {
+        let host = SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 10_911));
+        let half = Record {
+            queue_id: 0,
+            flag: 7,
+            queue_offset: 17,
+            log_offset: 64,
+            sys_flag: SysFlag(1),
+            born_timestamp_ms: 1,
+            born_host: host,
+            store_timestamp_ms: 2,
+            store_host: host,
+            reconsume_times: 3,
+            prepared_transaction_offset: 4,
+            body: b"body",
+            topic: "RMQ_SYS_TRANS_HALF_TOPIC",
+            properties: b"a\x01b\x02",
+        };
+        let mut bytes = Vec::new();
+        half.encode_with_crc_into(&mut bytes);
+        let Ok(LogItem::Record(view)) = LogItem::parse(&bytes, 64) else { panic!("a record") };
+        for topic in ["payments".to_owned(), "p".repeat(200)] {
+            let moved = view.moved(&topic, 3).expect("it fits");
+            let Ok(LogItem::Record(found)) = LogItem::parse(&moved, 64) else { panic!("a record") };
+            let sys_flag = view.sys_flag();
+            assert_eq!(found.to_record(), Record { topic: &topic, queue_id: 3, sys_flag, ..half });
+            assert_eq!((found.bytes().len(), found.body_crc()), (moved.len(), view.body_crc()));
+        }
+        assert!(matches!(
+            view.moved(&"p".repeat(256), 3),
+            Err(RecordError::FieldTooLarge { field: "topic", .. })
+        ));
     }
 
     #[test]

@@ -229,7 +229,9 @@ impl Head {
     }
 }
 
-pub(crate) fn body_checksum(body: &[u8]) -> u32 {
+/// The checksum of a body as a record has it.
+#[must_use]
+pub fn body_checksum(body: &[u8]) -> u32 {
     crc32fast::hash(body) & CHECKSUM_MASK
 }
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tests.unit.transaction.room_desk import RoomDesk
+
 from escrowmq import Message
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
@@ -305,6 +307,7 @@ class Desk:
         has_auto_create: bool = True,
         store: MessageStore | None = None,
         config: BrokerConfig | None = None,
+        room: RoomDesk | None = None,
     ) -> None:
         self.now_ms = 1_000
         self.store = store if isinstance(store, TestStore) else TestStore()
@@ -316,6 +319,8 @@ class Desk:
         self.filters_file = filters or TextInMemory()
         self.settings_file = TextInMemory()
         self.offsets = TestOffsets()
+        # Only transactions need one, and tests of them bring it.
+        transactions: Any = None if room is None else room.room
         self.context = Context(
             broker_name="broker-a",
             address="127.0.0.1:10911",
@@ -339,12 +344,14 @@ class Desk:
             locks=QueueLocks(),
             offsets=self.offsets,
             store=store or self.store,
-            log=self.store,
+            log=self.store if room is None else room.journal,
             delayed=self.delayed,
             statistics=self.statistics,
             timers=self.timers,
+            transactions=transactions,
             now_ms=self.clock,
-            wall_ms=self.clock,
+            wall_ms=self.clock if room is None else room.clock.wall_ms,
+            log_end=lambda: self.store.log_end if room is None else room.store.log_end,
             offsets_version=lambda: DataVersion(counter=7),
         )
 

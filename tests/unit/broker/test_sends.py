@@ -124,11 +124,6 @@ def test_where_no_queue_is_named_any_will_do() -> None:
     assert queues == {"0", "1", "2", "3"}
 
 
-def test_messages_of_kinds_that_come_later_are_said_to_be_unsupported() -> None:
-    answer = Desk().ask(SEND, send("orders", i="TRAN_MSG\x01true\x02"), b"body")
-    assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-
-
 def test_a_message_of_a_transaction_that_is_tried_again_is_no_part_of_one() -> None:
     desk = Desk()
     desk.stored(SEND, send(RETRY_TOPIC, i="TRAN_MSG\x01true\x02DELAY\x013\x02", j="1"))

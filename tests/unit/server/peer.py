@@ -11,13 +11,14 @@ from escrowmq import (
     Frame,
     LogVisible,
     Request,
+    RequestWritten,
     Response,
     Server,
     decode_frames,
     encode_frames,
 )
 
-Event = Request | Response | ConnectionOpened | ConnectionClosed | LogVisible
+Event = Request | Response | RequestWritten | ConnectionOpened | ConnectionClosed | LogVisible
 
 # No test waits this long unless it fails.
 PATIENCE_S = 20.0

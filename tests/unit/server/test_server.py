@@ -12,7 +12,18 @@ from typing import Literal
 import pytest
 from tests.unit.server.peer import PATIENCE_S, Peer, echo, fetch, fetch_requests
 
-from escrowmq import Answer, ConnectionClosed, ConnectionOpened, Frame, Limits, Request, Response, Server, errors
+from escrowmq import (
+    Answer,
+    ConnectionClosed,
+    ConnectionOpened,
+    Frame,
+    Limits,
+    Request,
+    RequestWritten,
+    Response,
+    Server,
+    errors,
+)
 
 LOOPBACK = "127.0.0.1:0"
 SYSTEM_BUSY = 2
@@ -144,6 +155,23 @@ def test_a_request_of_ours_is_answered_by_the_peer(server: Server, peer: Peer) -
     assert server.send(opened.connection, 40, opaque=77, header_kind="binary") == 77
     (notice,) = peer.receive()
     assert (notice.is_one_way, notice.opaque, notice.header_kind) == (True, 77, "binary")
+
+
+def test_a_request_that_has_left_is_told_of_if_wished(server: Server, peer: Peer) -> None:
+    (opened,) = fetch(server, 1)
+    assert isinstance(opened, ConnectionOpened)
+    silent = server.send(opened.connection, 39)
+    number = server.send(opened.connection, 39, body=b"half", tells_when_written=True)
+    (written,) = fetch(server, 1)
+    assert isinstance(written, RequestWritten)
+    assert (written.connection, written.opaque) == (opened.connection, number)
+    assert repr(written) == f"RequestWritten(connection={opened.connection}, opaque={number})"
+    assert [frame.opaque for frame in peer.receive(2)] == [silent, number]
+    peer.socket.close()
+    (closed,) = fetch(server, 1)
+    assert isinstance(closed, ConnectionClosed)
+    server.send(opened.connection, 39, tells_when_written=True)
+    assert server.next_batch(timeout_s=0.0) == []
 
 
 def test_two_servers_talk_to_each_other(server: Server) -> None:

@@ -5,7 +5,7 @@ letters. For any other the topic is made, and the fast lane stores it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from escrowmq.broker.batches import Append
 from escrowmq.broker.context import Context
@@ -21,6 +21,7 @@ from escrowmq.broker.delivery.timing import (
     slot_ms,
     wait_until,
 )
+from escrowmq.broker.handlers import transactions
 from escrowmq.broker.outcome import RETRY, Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.questions import SEE_QUESTIONS
@@ -33,9 +34,7 @@ from escrowmq.protocol.headers.send_message import SendMessage, SendMessageV2, d
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
-
-# The bits of the flag that say which part of a transaction a message is.
-_TRANSACTION_BITS: Final = 0xC
+from escrowmq.transaction.preparing import TRANSACTION_BITS, is_prepare
 
 Header: TypeAlias = SendMessage | SendMessageV2
 
@@ -57,7 +56,8 @@ def send(context: Context, request: ClientRequest) -> Outcome | Append:
             return RETRY
         draft = draft_of_send(context, request, header, topic, pairs)
         final = _retried(context, request, header, draft) if _is_retry(header) else draft
-        _refuse_unsupported(final)
+        if is_prepare(final.properties, reconsume_times=final.reconsume_times):
+            return transactions.prepare(context, final)
         slot = _slot(context, final) if has_timer(final.properties) else None
     except Refused as refusal:
         return refused(refusal.code, refusal.remark)
@@ -96,7 +96,7 @@ def _is_retry(header: Header) -> bool:
 def _is_plain(header: Header, pairs: Mapping[str, str]) -> bool:
     """Whether the fast lane takes it, now that its topic is there."""
     return not (
-        header.system_flag & _TRANSACTION_BITS
+        header.system_flag & TRANSACTION_BITS
         or pairs.get(properties.TRANSACTION_PREPARED, "").lower() == "true"
         or pairs.get(properties.DELAY, "0") != "0"
         or any(name in pairs for name in properties.TIMERS)
@@ -187,7 +187,8 @@ def draft_of_send(
         born_timestamp_ms=header.born_timestamp_ms,
         born_host=request.peer,
         flag=header.flag,
-        sys_flag=header.system_flag,
+        # Which part of a transaction a message is, only the broker says.
+        sys_flag=header.system_flag & ~TRANSACTION_BITS,
         reconsume_times=header.reconsume_times,
     )
 
@@ -226,15 +227,3 @@ def _slot(context: Context, draft: Draft) -> int | None:
     if slot is not None:
         refuse_congestion(slot, rules, context.timers.count_at, context.random)
     return slot
-
-
-def _refuse_unsupported(draft: Draft) -> None:
-    """Transactions are not here yet. Compat: a message that is tried again is no part of one."""
-    level = delay_level(draft.properties)
-    is_prepare = draft.properties.get(properties.TRANSACTION_PREPARED, "").lower() == "true"
-    is_tried_again = draft.reconsume_times > 0 and level > 0
-    if draft.sys_flag & _TRANSACTION_BITS or (is_prepare and not is_tried_again):
-        raise Refused(
-            ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-            f"this broker does not take such a message to topic[{draft.topic}] yet",
-        )

@@ -135,7 +135,7 @@ impl<H: Handler> EventLoop<H> {
         }
         let before = found.queue.size();
         let result = found.queue.write_to(&mut found.stream);
-        let written = before - found.queue.size();
+        let (written, is_marked) = (before - found.queue.size(), found.queue.is_marked());
         if written > 0 {
             found.last_traffic = now;
             found.last_write = Some(now);
@@ -165,6 +165,19 @@ impl<H: Handler> EventLoop<H> {
         match watched {
             Ok(()) => self.outbox.account(connection),
             Err(error) => self.outbox.abort(connection, CloseReason::Failed(error.kind())),
+        }
+        if is_marked {
+            self.tell_written(connection);
+        }
+    }
+
+    /// Tells the handler what the kernel has taken, where somebody asked.
+    fn tell_written(&mut self, connection: ConnectionId) {
+        while let Some(found) = self.outbox.connections.get_mut(&connection)
+            && let Some(number) = found.queue.take_reached()
+        {
+            let peer = found.peer;
+            self.handler.written(&mut self.outbox, peer, number);
         }
     }
 

@@ -12,7 +12,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use escrowmq_net::{CloseReason, Handler, Options, Outbox, Peer, Server, Statistics, in_flight_size};
+use escrowmq_net::{
+    CloseReason, ConnectionId, Handler, Options, Outbox, Peer, Server, Statistics, in_flight_size,
+};
 use escrowmq_wire::{Frame, FrameDecoder, FrameStep, HeaderKind, RemotingHeader, encode_frame};
 
 /// No test waits this long unless it fails.
@@ -22,6 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub enum Event {
     Opened(Peer),
     Frame(Peer, Frame),
+    Written(ConnectionId, i32),
     Closed(Peer, CloseReason),
     Woken,
 }
@@ -67,6 +70,10 @@ impl Handler for Reacting {
             }
         }
         self.report(Event::Frame(peer, frame));
+    }
+
+    fn written(&mut self, _outbox: &mut Outbox, peer: Peer, number: i32) {
+        self.report(Event::Written(peer.connection, number));
     }
 
     fn closed(&mut self, _outbox: &mut Outbox, peer: Peer, reason: CloseReason) {
@@ -115,7 +122,7 @@ impl Running {
             match self.next() {
                 Event::Frame(peer, frame) => return (peer, frame),
                 Event::Closed(peer, reason) => panic!("{peer:?} was closed: {reason:?}"),
-                Event::Opened(_) | Event::Woken => {}
+                Event::Opened(_) | Event::Written(..) | Event::Woken => {}
             }
         }
     }

@@ -13,10 +13,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::make_file;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StoreError};
 use crate::offset::{LogOffset, QueueOffset};
+use crate::whole_file::make_file;
 
 const PAGE_SIZE: u64 = 4096;
 const FIELDS: usize = 12;

@@ -11,7 +11,6 @@
 
 mod checkpoint;
 mod deliver;
-mod file;
 mod identity;
 mod log;
 mod metrics;

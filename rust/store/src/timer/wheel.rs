@@ -10,10 +10,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file::make_file;
 use super::occupied::OccupiedSlots;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StoreError};
+use crate::whole_file::make_file;
 
 /// Compat: Apache's number of slots, whatever their precision; its broker refuses a file of another size.
 pub const WHEEL_SLOTS: u64 = 2 * 7 * 24 * 3600;

@@ -4,10 +4,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
 import org.apache.rocketmq.test.client.rmq.RMQAsyncSendProducer;
 import org.apache.rocketmq.test.client.rmq.RMQNormalConsumer;
 import org.apache.rocketmq.test.client.rmq.RMQNormalProducer;
+import org.apache.rocketmq.test.client.rmq.RMQTransactionalProducer;
 import org.apache.rocketmq.test.clientinterface.AbstractMQConsumer;
 import org.apache.rocketmq.test.clientinterface.AbstractMQProducer;
 import org.apache.rocketmq.test.factory.ConsumerFactory;
@@ -61,6 +63,11 @@ public class BaseConf {
 
     public static RMQAsyncSendProducer getAsyncProducer(String namesrv, String topic) {
         return kept(new RMQAsyncSendProducer(namesrv, topic));
+    }
+
+    public static RMQTransactionalProducer getTransactionalProducer(
+        String namesrv, String topic, TransactionListener listener) {
+        return kept(new RMQTransactionalProducer(namesrv, topic, false, listener));
     }
 
     public static RMQNormalConsumer getConsumer(

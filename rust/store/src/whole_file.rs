@@ -6,7 +6,7 @@ use crate::disk::{Allocation, Disk, DiskFile};
 use crate::error::{Result, StoreError};
 
 /// Puts a file that begins with `head` and goes on with zeros under a name, durably, replacing what has the name.
-pub(super) fn make_file(
+pub(crate) fn make_file(
     disk: &dyn Disk,
     path: &Path,
     temporary_folder: &Path,

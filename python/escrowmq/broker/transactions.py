@@ -1,0 +1,137 @@
+"""The seats of the transaction room in the broker: its parts put together, and what is due for them now and then."""
+
+from typing import Final
+
+from escrowmq import _core
+from escrowmq.broker.client_registry import ClientRegistry
+from escrowmq.broker.counted_log import CountedLog
+from escrowmq.broker.durable_progress import DurableProgress
+from escrowmq.broker.settings import Settings
+from escrowmq.broker.topics import Topics
+from escrowmq.transaction.asking import Asking
+from escrowmq.transaction.checking import CheckBack
+from escrowmq.transaction.counters import Counters
+from escrowmq.transaction.ending import Ending
+from escrowmq.transaction.journal import Journal
+from escrowmq.transaction.room import Room
+from escrowmq.transaction.ruling import CheckRules
+from escrowmq.transaction.topics import HALF_QUEUE_ID, HALF_TOPIC, OP_TOPIC, PROGRESS_GROUP
+from escrowmq.transaction.upkeep import put_back_before, write_missing_ops
+
+UPKEEP_INTERVAL_MS: Final = 1_000
+# After this much log a snapshot is worth its writing: a start has to read what came after it.
+SNAPSHOT_SIZE_BYTES: Final = 256 * 1024 * 1024
+
+
+class Transactions:
+    """Everything about transactions that an open store and a server need."""
+
+    def __init__(
+        self,
+        store: _core.Store,
+        server: _core.BrokerServer,
+        *,
+        clients: ClientRegistry,
+        topics: Topics,
+        settings: Settings,
+        clock: _core.Clock,
+    ) -> None:
+        self._store = store
+        self._server = server
+        self._settings = settings
+        self._wall_ms = clock.wall_ms
+        self._topics = topics
+        counters = Counters()
+        # Nothing goes before it is known what is pending.
+        store.hold_from(0)
+        self.index = _core.TransactionIndex.open(store, decided_since_ms=self._history_begin_ms())
+        done = self._saved_progress()
+        self.index.close_before(done[0])
+        self.journal = self._open_journal(done)
+        write_missing_ops(self.index, self.journal)
+        self._progress = DurableProgress(done)
+        self._hold()
+        ending = Ending(self.index, store, self.journal, counters)
+        self.room = Room(self.index, store, self.journal, ending, counters)
+        self.asking = Asking(
+            self.index, store, producers=clients, peers=server, counters=counters, broker_name=settings.broker.name
+        )
+        self.check_back = CheckBack(
+            self.index,
+            store,
+            self.journal,
+            self.asking,
+            counters=counters,
+            rules=self._rules,
+            interval_ms=lambda: settings.broker.transaction_check_interval_ms,
+            now_ms=clock.monotonic_ms,
+            wall_ms=clock.wall_ms,
+        )
+
+    def upkeep(self) -> None:
+        """Forgets what was decided long ago, keeps what is pending in the log, and notes how far things have come."""
+        self.index.forget_decided_before(self._history_begin_ms())
+        self._rescue()
+        self._hold()
+        self._progress.reach(self.journal.progress(), end_offset=self._store.log_end)
+        half_offset, op_offset = self._progress.durable(self._store.durable_end)
+        self._server.commit_consumer_offset(PROGRESS_GROUP, HALF_TOPIC, HALF_QUEUE_ID, half_offset)
+        self._server.commit_consumer_offset(PROGRESS_GROUP, OP_TOPIC, HALF_QUEUE_ID, op_offset)
+        if self.index.end - self.index.saved_end > SNAPSHOT_SIZE_BYTES:
+            # Where the log is not durable that far, the next time will do.
+            self.index.save()
+
+    def close(self) -> None:
+        """Notes how far things have come, when everything is on disk."""
+        self.upkeep()
+        self.index.save()
+
+    def _history_begin_ms(self) -> int:
+        return self._wall_ms() - self._settings.broker.transaction_history_ms
+
+    def _rules(self) -> CheckRules:
+        broker = self._settings.broker
+        return CheckRules(
+            timeout_ms=broker.transaction_timeout_ms,
+            checks_max=broker.transaction_checks_max,
+            retention_ms=self._settings.store.retention_age_ms,
+        )
+
+    def _saved_progress(self) -> tuple[int, int]:
+        return self._progress_of(HALF_TOPIC), self._progress_of(OP_TOPIC)
+
+    def _progress_of(self, topic: str) -> int:
+        """As it was saved, and never beyond what the log still holds after a crash."""
+        saved = self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) or 0
+        return max(0, min(saved, self._end_of(topic)))
+
+    def _end_of(self, topic: str) -> int:
+        queue = self._store.queue(topic, HALF_QUEUE_ID)
+        return 0 if queue is None else queue.max_offset
+
+    def _open_journal(self, done: tuple[int, int]) -> Journal:
+        log = CountedLog(self._store, self._server)
+        journal = Journal(
+            log,
+            self.index,
+            next_half=self._end_of(HALF_TOPIC),
+            next_op=self._end_of(OP_TOPIC),
+            make_topic=self._topics.create_own,
+        )
+        journal.load(self._store.iterate(OP_TOPIC, HALF_QUEUE_ID, done[1]))
+        return journal
+
+    def _hold(self) -> None:
+        """Nothing that is pending falls off the log."""
+        self._store.hold_from(self.index.first_live_log_offset)
+
+    def _rescue(self) -> None:
+        """While the disk is too full, half messages leave old segments, so that these may go."""
+        config = self._settings.store
+        first = self.index.first_live_log_offset
+        last_segment = self._store.log_end - self._store.log_end % config.segment_size_bytes
+        if first is not None and first < last_segment and self._is_disk_full(config.disk_clean_ratio):
+            put_back_before(last_segment, self.index, self._store, self.journal)
+
+    def _is_disk_full(self, ratio: float) -> bool:
+        return self._store.statistics().disk_used_ratio >= ratio

@@ -1,0 +1,185 @@
+"""Check-back: asks producers about transactions that they have not decided, again and again, and gives up at last.
+
+    round, every interval: groups with a live producer ──▶ their pending ones, stored before the round began
+    each of them: judge ──▶ wait
+                        ├─▶ ask: copy n, and an op for the one it replaces: one append ──▶ a question with its offsets
+                        ├─▶ ask again: copy n is there, but its question never left
+                        └─▶ discard: discard record and op
+
+What is pending for a group without producers waits and costs nothing. A round goes on in slices.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import structlog
+from msgspec import Struct, field
+
+from escrowmq import _core
+from escrowmq.errors import NoRecord
+from escrowmq.protocol import properties
+from escrowmq.transaction.asking import Asking, Question
+from escrowmq.transaction.counters import Counters
+from escrowmq.transaction.decisions import Decision, Mark, op_messages
+from escrowmq.transaction.journal import Journal
+from escrowmq.transaction.ports import Index, Records, Transaction
+from escrowmq.transaction.preparing import copy_message, discarded_message
+from escrowmq.transaction.ruling import CheckRules, Verdict, judge
+from escrowmq.transaction.topics import HALF_TOPIC
+
+SLICE_COUNT_MAX: Final = 64
+SLICE_SIZE_MAX_BYTES: Final = 512 * 1024
+SLICE_PAUSE_MS: Final = 10
+"""Between two slices: requests come first, and questions do not come faster than producers can answer them."""
+ROUND_MS_MAX: Final = 60_000
+"""Compat: a round that takes longer ends where it is."""
+
+WHO: Final = "check-back"
+
+_log = structlog.get_logger()
+
+
+class Round(Struct):
+    """A round: when it began, the half offset that it ends at, and the groups that are left.
+
+    The first of them has come as far as `next_half`.
+    """
+
+    began_ms: int
+    to_half: int
+    groups: deque[str]
+    next_half: int = 0
+
+
+class _Slice(Struct):
+    """What a slice appends and asks."""
+
+    messages: list[_core.Message] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    again: list[Question] = field(default_factory=list)
+    size_bytes: int = 0
+
+
+class CheckBack:
+    """A kind of the broker's background work."""
+
+    def __init__(
+        self,
+        index: Index,
+        records: Records,
+        journal: Journal,
+        asking: Asking,
+        *,
+        counters: Counters,
+        rules: Callable[[], CheckRules],
+        interval_ms: Callable[[], int],
+        now_ms: Callable[[], int],
+        wall_ms: Callable[[], int],
+    ) -> None:
+        self._index = index
+        self._records = records
+        self._journal = journal
+        self._asking = asking
+        self._counters = counters
+        self._rules = rules
+        self._interval_ms = interval_ms
+        self._now_ms = now_ms
+        self._wall_ms = wall_ms
+        self._round: Round | None = None
+        self._next_round_ms = now_ms() + interval_ms()
+        self._next_slice_ms = 0
+
+    def wait_ms(self) -> float:
+        """How long there is nothing to do."""
+        if self._asking.is_ready:
+            return 0
+        due_ms = self._next_round_ms if self._round is None else self._next_slice_ms
+        return max(0, due_ms - self._now_ms())
+
+    def run(self) -> None:
+        """Asks what may be asked by now, and does a slice of the round."""
+        self._asking.run()
+        now_ms = self._now_ms()
+        if self._round is None and now_ms >= self._next_round_ms:
+            self._round = self._begin(now_ms)
+        if self._round is not None and now_ms >= self._next_slice_ms:
+            self._next_slice_ms = now_ms + SLICE_PAUSE_MS
+            self._go_on(self._round)
+
+    def _begin(self, now_ms: int) -> Round | None:
+        self._next_round_ms = now_ms + self._interval_ms()
+        oldest_ms = self._index.oldest_root_store_ms
+        is_overdue = oldest_ms is not None and self._wall_ms() - oldest_ms > self._rules().retention_ms
+        groups = deque(
+            group for group in self._index.pending_by_group() if is_overdue or self._asking.has_producer(group)
+        )
+        # What is stored from now on, copies that the round itself puts back among them, is for the next one.
+        return Round(now_ms, self._journal.next_half, groups) if groups else None
+
+    def _go_on(self, current: Round) -> None:
+        """Goes through some of the pending ones of the first group that is left."""
+        if self._now_ms() - current.began_ms > ROUND_MS_MAX:
+            self._round = None
+            return
+        pending = self._index.pending(
+            group=current.groups[0], from_half=current.next_half, to_half=current.to_half, count_max=SLICE_COUNT_MAX
+        )
+        done = self._act(pending)
+        if done < len(pending):
+            current.next_half = pending[done].half_offset
+        elif len(pending) == SLICE_COUNT_MAX:
+            current.next_half = pending[-1].half_offset + 1
+        else:
+            current.groups.popleft()
+            current.next_half = 0
+            if not current.groups:
+                self._round = None
+
+    def _act(self, pending: Sequence[Transaction]) -> int:
+        """Does what is to be done with these, as far as one append goes; with how many of them."""
+        plan = _Slice()
+        done = 0
+        for transaction, half in self._halves(pending):
+            if plan.size_bytes > SLICE_SIZE_MAX_BYTES:
+                break
+            done += 1
+            if half is not None:
+                self._plan(plan, transaction, half)
+        if plan.messages:
+            messages = [*plan.messages, *op_messages(plan.marks)]
+            receipts = self._journal.append(messages)
+            after = receipts[-1].end_offset
+            self._asking.line_up(
+                Question(receipt.queue_offset, receipt.log_offset, after)
+                for message, receipt in zip(messages, receipts, strict=True)
+                if message.topic == HALF_TOPIC
+            )
+        self._asking.line_up(plan.again)
+        return done
+
+    def _plan(self, plan: _Slice, transaction: Transaction, half: _core.Record) -> None:
+        rules, immunity = self._rules(), half.find_property(properties.CHECK_IMMUNITY)
+        verdict = judge(transaction, immunity, rules, now_ms=self._wall_ms())
+        if verdict is Verdict.DISCARD:
+            plan.messages.append(discarded_message(half, transaction))
+            plan.marks.append(Mark(Decision.DISCARD, transaction.live_half_offsets, WHO))
+            plan.size_bytes += half.size_bytes
+            self._counters.decided(Decision.DISCARD)
+            _log.warning("a transaction was given up", transaction=transaction.unique_id, group=transaction.group)
+        elif verdict is Verdict.WAIT or not self._asking.has_producer(transaction.group):
+            return
+        elif verdict is Verdict.ASK_AGAIN:
+            plan.again.append(Question(transaction.half_offset, transaction.log_offset))
+        else:
+            plan.messages.append(copy_message(half, transaction, checks=transaction.checks + 1))
+            plan.marks.append(Mark(None, transaction.live_half_offsets))
+            plan.size_bytes += half.size_bytes
+
+    def _halves(self, pending: Sequence[Transaction]) -> Iterator[tuple[Transaction, _core.Record | None]]:
+        for transaction in pending:
+            try:
+                yield transaction, self._records.record_at(transaction.log_offset)
+            except NoRecord:
+                # It is not visible yet: the next round asks about it.
+                yield transaction, None

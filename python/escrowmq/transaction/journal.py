@@ -1,0 +1,67 @@
+"""The way of every record of a transaction into the log: the index knows of it at once.
+
+It knows too how far an Apache broker that takes over need not look: before the first half message that is live, and
+before the first op record that names one behind it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from escrowmq import _core
+from escrowmq.transaction.ports import Index, Log
+from escrowmq.transaction.topics import AUDIT_TOPIC, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+
+MADE_ON_FIRST_USE: Final = frozenset({DISCARD_TOPIC, AUDIT_TOPIC})
+
+
+class Journal:
+    """Appends records of transactions."""
+
+    def __init__(
+        self, log: Log, index: Index, *, next_half: int, next_op: int, make_topic: Callable[[str], None]
+    ) -> None:
+        self._log = log
+        self._index = index
+        self._next_half = next_half
+        self._next_op = next_op
+        self._make_topic = make_topic
+        # Op records from the first that matters on: their queue offsets, and the highest half offset that each names.
+        self._ops: deque[tuple[int, int]] = deque()
+
+    def load(self, ops: Iterable[_core.Record]) -> None:
+        """Takes over the op records that were there before."""
+        self._ops.extend((record.queue_offset, _highest(record.body)) for record in ops)
+
+    def append(self, messages: Sequence[_core.Message]) -> list[_core.Receipt]:
+        """Appends all messages or none, without waiting for the disk."""
+        receipts = list(self._log.append(messages))
+        self._index.note(messages, receipts)
+        for message, receipt in zip(messages, receipts, strict=True):
+            if message.topic == HALF_TOPIC:
+                self._next_half = receipt.queue_offset + 1
+            elif message.topic == OP_TOPIC:
+                self._next_op = receipt.queue_offset + 1
+                self._ops.append((receipt.queue_offset, _highest(message.body)))
+            elif message.topic in MADE_ON_FIRST_USE:
+                self._make_topic(message.topic)
+        return receipts
+
+    @property
+    def next_half(self) -> int:
+        """The queue offset of the next half message."""
+        return self._next_half
+
+    def progress(self) -> tuple[int, int]:
+        """Queue offsets of half and op records, before which nothing matters any more."""
+        live = self._index.first_live_half_offset
+        half_offset = self._next_half if live is None else live
+        while self._ops and self._ops[0][1] < half_offset:
+            self._ops.popleft()
+        return half_offset, self._ops[0][0] if self._ops else self._next_op
+
+
+def _highest(body: bytes | memoryview) -> int:
+    """The highest number of an op record; none that is none counts."""
+    numbers = bytes(body).split(b",")
+    return max((int(number) for number in numbers if number.isdigit() and len(number) < len(str(2**63))), default=-1)

@@ -1,0 +1,57 @@
+"""What keeps transactions whole after a crash, and while the log's old segments go."""
+
+from typing import Final
+
+import structlog
+
+from escrowmq.errors import NoRecord
+from escrowmq.transaction.decisions import Decision, Mark, op_messages
+from escrowmq.transaction.journal import Journal
+from escrowmq.transaction.ports import Index, Records
+from escrowmq.transaction.preparing import copy_message
+
+BATCH_COUNT_MAX: Final = 64
+RECOVERY: Final = "recovery"
+
+_DECISIONS: Final = {decision.state: decision for decision in Decision}
+
+_log = structlog.get_logger()
+
+
+def write_missing_ops(index: Index, journal: Journal) -> int:
+    """Marks what a crash left decided and unmarked, so that nobody asks again; how many that were.
+
+    A final record is the proof of its commit, and a discard record that of its discard: both come before their op.
+    """
+    count = 0
+    while unmarked := index.unmarked(count_max=BATCH_COUNT_MAX):
+        journal.append(
+            op_messages(
+                Mark(_DECISIONS.get(found.state, Decision.DISCARD), found.live_half_offsets, RECOVERY)
+                for found in unmarked
+            )
+        )
+        count += len(unmarked)
+    if count:
+        _log.info("op records written that a crash had kept from being written", transactions=count)
+    return count
+
+
+def put_back_before(log_offset: int, index: Index, records: Records, journal: Journal) -> int:
+    """Puts some of the half messages back that begin before a log offset, uncounted; how many.
+
+    What is put back is gone from where it was, so that the segments there may go.
+    """
+    messages, marks = [], []
+    for transaction in index.pending(count_max=BATCH_COUNT_MAX):
+        if transaction.log_offset >= log_offset:
+            break
+        try:
+            half = records.record_at(transaction.log_offset)
+        except NoRecord:
+            continue
+        messages.append(copy_message(half, transaction, checks=transaction.checks))
+        marks.append(Mark(None, transaction.live_half_offsets))
+    if messages:
+        journal.append([*messages, *op_messages(marks)])
+    return len(messages)

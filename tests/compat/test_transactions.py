@@ -1,0 +1,125 @@
+"""Transactions by the wire, against a broker that runs."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from tests.compat.transacting import COMMIT, ROLLBACK, UNKNOWN, TransactionPeer
+
+from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.testing import LocalBroker
+
+CHECK_S = 31
+
+
+@pytest.fixture
+def broker() -> Iterator[LocalBroker]:
+    with LocalBroker() as opened:
+        opened.create_topic("orders", queues=1)
+        yield opened
+
+
+def bodies(broker: LocalBroker, count: int = 0) -> list[bytes]:
+    return [message.body for message in broker.messages("orders", count=count)]
+
+
+@pytest.mark.parametrize("flush", ["sync", "async"])
+def test_a_message_is_in_its_queue_when_its_transaction_is_committed_and_not_before(flush: str) -> None:
+    with (
+        LocalBroker(flush="sync" if flush == "sync" else "async") as broker,
+        TransactionPeer(broker.address) as producer,
+    ):
+        committed = producer.prepare("A", body=b"committed")
+        rolled_back = producer.prepare("B", body=b"rolled back")
+        assert (committed.code, rolled_back.code) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
+        assert bodies(broker) == []
+        assert producer.end(rolled_back, ROLLBACK).code == ResponseCode.SUCCESS
+        assert producer.end(committed, COMMIT).code == ResponseCode.SUCCESS
+        assert bodies(broker, count=1) == [b"committed"]
+
+
+def test_its_producer_is_asked_about_an_undecided_one_and_its_answer_decides(broker: LocalBroker) -> None:
+    with TransactionPeer(broker.address) as producer:
+        producer.heartbeat()
+        for name in "AB":
+            assert producer.end(producer.prepare(name, body=name.encode()), UNKNOWN).code == ResponseCode.SUCCESS
+        broker.clock.advance(seconds=CHECK_S)
+        questions = {
+            question.ext_fields["transactionId"]: question for question in (producer.question(), producer.question())
+        }
+        producer.reply(questions["A"], COMMIT)
+        producer.reply(questions["B"], ROLLBACK)
+        assert bodies(broker, count=1) == [b"A"]
+        producer.heartbeat()
+        broker.clock.advance(seconds=CHECK_S)
+        producer.heartbeat()
+        assert producer.questions == []
+
+
+def test_a_producer_that_comes_back_is_asked(broker: LocalBroker) -> None:
+    with TransactionPeer(broker.address) as first:
+        first.heartbeat()
+        first.prepare("A")
+    broker.clock.advance(seconds=CHECK_S)
+    with TransactionPeer(broker.address) as second:
+        second.heartbeat()
+        broker.clock.advance(seconds=CHECK_S)
+        second.reply(second.question(), COMMIT)
+        assert bodies(broker, count=1) == [b"body"]
+
+
+@pytest.mark.parametrize(("decision", "expected"), [(COMMIT, [b"body"]), (ROLLBACK, [])])
+def test_a_decision_outlives_the_broker(broker: LocalBroker, decision: str, expected: list[bytes]) -> None:
+    with TransactionPeer(broker.address) as producer:
+        prepared = producer.prepare("A")
+        assert producer.end(prepared, decision).code == ResponseCode.SUCCESS
+    broker.kill()
+    broker.reopen()
+    with TransactionPeer(broker.address) as producer:
+        assert producer.end(prepared, decision).code == ResponseCode.SUCCESS
+        other = ROLLBACK if decision == COMMIT else COMMIT
+        assert producer.end(prepared, other).code == ResponseCode.ILLEGAL_OPERATION
+    assert bodies(broker) == expected
+
+
+def test_a_pending_one_outlives_the_broker_and_is_asked_about(broker: LocalBroker) -> None:
+    with TransactionPeer(broker.address) as producer:
+        prepared = producer.prepare("A")
+    broker.kill()
+    broker.reopen()
+    with TransactionPeer(broker.address) as producer:
+        producer.heartbeat()
+        broker.clock.advance(seconds=CHECK_S)
+        question = producer.question()
+        assert question.ext_fields["transactionId"] == "A"
+        # The producer itself decides meanwhile; the answer to the question comes too late.
+        assert producer.end(prepared, ROLLBACK).code == ResponseCode.SUCCESS
+        producer.reply(question, COMMIT)
+        producer.heartbeat()
+    assert bodies(broker) == []
+
+
+def test_a_lost_answer_to_a_prepare_does_not_make_two_transactions(broker: LocalBroker) -> None:
+    broker.drop_next_answer(310)
+    with TransactionPeer(broker.address) as producer, contextlib.suppress(TimeoutError):
+        producer.peer.socket.settimeout(0.5)
+        producer.prepare("A")
+    with TransactionPeer(broker.address) as producer:
+        again = producer.prepare("A")
+        assert again.ext_fields["queueOffset"] == "0"
+        assert producer.end(again, COMMIT).code == ResponseCode.SUCCESS
+    assert bodies(broker) == [b"body"]
+
+
+def test_it_is_given_up_after_the_last_question_and_found_in_the_discard_topic() -> None:
+    with LocalBroker(settings={"transactionCheckMax": 2}) as broker, TransactionPeer(broker.address) as producer:
+        producer.prepare("A")
+        for _ in range(2):
+            producer.heartbeat()
+            broker.clock.advance(seconds=CHECK_S)
+            producer.reply(producer.question(), UNKNOWN)
+        producer.heartbeat()
+        broker.clock.advance(seconds=CHECK_S)
+        (discarded,) = broker.messages("TRANS_CHECK_MAX_TIME_TOPIC", count=1)
+        assert discarded.properties["UNIQ_KEY"] == "A"
+        assert bodies(broker) == []
