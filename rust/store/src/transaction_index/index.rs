@@ -189,10 +189,10 @@ impl Index {
     pub fn mark_asked(&mut self, half_offset: u64) {
         let Some(slot) = self.copies.get(half_offset).map(|copy| copy.slot) else { return };
         let entry = self.entries.get_mut(slot);
-        if entry.newest_half == half_offset {
-            if let Some(history) = &mut entry.history {
-                history.is_asked = true;
-            }
+        if entry.newest_half == half_offset
+            && let Some(history) = &mut entry.history
+        {
+            history.is_asked = true;
         }
     }
 
