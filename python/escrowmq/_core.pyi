@@ -1768,7 +1768,8 @@ class BrokerServer(Server):
             asks_for_traces: Whether clients are told to trace.
             has_long_polling: Whether a pull that asks to wait does so as long as it asks.
             short_polling_ms: How long it waits otherwise.
-            parked_pulls_max: Most pulls that wait; further ones are answered at once.
+            parked_pulls_max: Most pulls that wait; further ones are refused with POLLING_FULL. A connection may have as
+                many as are left free.
             pull_count_max: Most messages in an answer.
             pull_size_max_bytes: Most bytes of messages in an answer, if there is more than one.
             hot_window_bytes: How far behind the end of the log messages are read without the reader thread.

@@ -124,7 +124,7 @@ impl Request {
         if self.holds_up.swap(false, Ordering::AcqRel) {
             let connection = self.received.peer.connection;
             // A server that is closed reads nothing any more.
-            let _ = self.remote.submit([Command::Resume { connection }]);
+            let _ = self.remote.submit([Command::LetGo { connection }]);
         }
     }
 

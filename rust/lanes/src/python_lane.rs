@@ -65,7 +65,7 @@ impl PythonLane {
         if !holds_up {
             return request;
         }
-        outbox.pause(connection);
+        outbox.hold(connection);
         request.holding_up()
     }
 

@@ -40,6 +40,11 @@ pub enum Command {
         /// Which.
         connection: ConnectionId,
     },
+    /// Read a connection again that [`crate::Outbox::hold`] stopped.
+    LetGo {
+        /// Which.
+        connection: ConnectionId,
+    },
     /// Close a connection when what is queued for it is written.
     Close {
         /// Which.

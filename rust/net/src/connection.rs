@@ -37,8 +37,10 @@ pub enum Pause {
     InFlight = 1,
     /// Too much of all connections is in flight.
     Total = 2,
-    /// The handler asked for it.
+    /// The handler has no room for more.
     Handler = 4,
+    /// The handler is not done with a frame that nothing may overtake.
+    Held = 8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +179,8 @@ impl Connection {
         let silent_since = if is_our_silence { now } else { self.last_traffic };
         let mut earliest = (silent_since + options.idle_timeout, CloseReason::Idle);
         // Paused for the total, a frame's time goes on: half frames may be what fills the total.
-        let is_frame_held_up = self.is_paused_for(Pause::InFlight) || self.is_paused_for(Pause::Handler);
+        let is_frame_held_up =
+            [Pause::InFlight, Pause::Handler, Pause::Held].into_iter().any(|pause| self.is_paused_for(pause));
         if let Some(since) = self.frame_since.filter(|_| !is_frame_held_up) {
             let frame_end = since + options.frame_timeout;
             if frame_end < earliest.0 {

@@ -159,6 +159,7 @@ impl<H: Handler> EventLoop<H> {
                 Command::TellWritten { connection, number } => self.outbox.tell_written(connection, number),
                 Command::Settle { connection, size } => self.outbox.settle(connection, size),
                 Command::Resume { connection } => self.outbox.resume(connection),
+                Command::LetGo { connection } => self.outbox.let_go(connection),
                 Command::Close { connection } => self.outbox.close(connection),
                 Command::Abort { connection, reason } => self.outbox.abort(connection, reason),
                 Command::Connect { connection, address } => self.outbox.begin_connect(connection, address),

@@ -135,6 +135,19 @@ impl Outbox {
         self.unpause(connection, Pause::Handler);
     }
 
+    /// Stops reading a connection as [`pause`](Self::pause) does, for another reason: the last frame that it sent is to
+    /// be dealt with first. A connection that is paused as well is read again when both have ended.
+    pub fn hold(&mut self, connection: ConnectionId) {
+        if let Some(found) = self.live(connection) {
+            found.pause(Pause::Held);
+        }
+    }
+
+    /// Ends what [`hold`](Self::hold) began.
+    pub fn let_go(&mut self, connection: ConnectionId) {
+        self.unpause(connection, Pause::Held);
+    }
+
     /// Closes a connection when what is queued for it is written.
     pub fn close(&mut self, connection: ConnectionId) {
         self.drain(connection, CloseReason::Requested);

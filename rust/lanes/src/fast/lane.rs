@@ -28,6 +28,7 @@ use super::pull_request::PullRequest;
 use super::reader::Reader;
 use super::reply::{Asker, Replies};
 use super::traffic::Traffic;
+use super::wake_rounds::WakeRounds;
 
 /// A store that stays open while someone holds it.
 pub trait OpenStore: Send + Sync {
@@ -54,7 +55,7 @@ pub struct FastLaneOptions {
     pub is_long_polling: bool,
     /// How long it waits otherwise.
     pub short_polling: Duration,
-    /// Most pulls that wait.
+    /// Most pulls that wait. A connection may have as many as are left free.
     pub parked_pulls_max: usize,
     /// Most messages in an answer.
     pub pull_count_max: usize,
@@ -205,13 +206,14 @@ pub struct FastLane {
     /// Log offsets of which Python wants to be told.
     marks: BTreeSet<LogOffset>,
     pub(super) parked: ParkedPulls,
+    pub(super) rounds: WakeRounds,
     pub(super) brought_filters: BroughtFilters,
     pub(super) reader: Option<Reader>,
     alarm: Option<Alarm>,
     /// Where the log ended at the start: what lies before may not be resident.
     started_at: LogOffset,
     /// Compat: how much of the log Apache takes for being in memory.
-    memory_bytes: u64,
+    pub(super) memory_bytes: u64,
 }
 
 impl FastLane {
@@ -234,6 +236,7 @@ impl FastLane {
             pending: PendingAnswers::new(options.flush_timeout),
             marks: BTreeSet::new(),
             parked: ParkedPulls::default(),
+            rounds: WakeRounds::default(),
             brought_filters: BroughtFilters::default(),
             reader: None,
             alarm: None,
@@ -297,6 +300,9 @@ impl FastLane {
     /// A connection is gone.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.parked.forget(connection);
+        if let Some(reader) = &self.reader {
+            reader.forget(connection);
+        }
         self.publish_waiting();
     }
 
@@ -309,9 +315,8 @@ impl FastLane {
         self.marks.extend(letters.marks);
         self.take_held(replies, letters.held);
         self.release_answers(replies);
-        for queue in &letters.grown {
-            self.wake_queue(replies, queue);
-        }
+        letters.grown.into_iter().for_each(|queue| self.rounds.begin(queue));
+        self.wake_grown(replies);
         self.wake_late(replies);
         self.set_alarm();
     }

@@ -25,6 +25,7 @@ mod alarm;
 mod batch_send;
 mod brought_filters;
 mod codes;
+mod cold_turns;
 mod consumer_offsets;
 mod counters;
 mod digits;
@@ -57,10 +58,13 @@ mod send_request;
 #[cfg(test)]
 mod send_tests;
 mod sent_properties;
+#[cfg(test)]
+mod share_tests;
 mod subscriptions;
 mod tag_filter;
 mod topics;
 mod traffic;
+mod wake_rounds;
 
 pub use consumer_offsets::{ConsumerOffsets, QueueOffsets};
 pub use counters::FastLaneStatistics;

@@ -1,6 +1,7 @@
 //! Pulls that wait for messages: found by queue when one grows, by time when it is over, by connection when it closes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -72,9 +73,17 @@ impl ParkedPulls {
         Some(pull)
     }
 
-    /// Those that wait for a queue, longest first.
-    pub fn waiting_for(&self, queue: &Arrival) -> Vec<ParkedId> {
-        self.by_queue.get(queue).map(|ids| ids.iter().copied().collect()).unwrap_or_default()
+    /// Whether a connection has as many as it may: as many as are left free, so that none leaves the others without.
+    pub fn is_full_for(&self, connection: ConnectionId, count_max: usize) -> bool {
+        let own_count = self.by_connection.get(&connection).map_or(0, BTreeSet::len);
+        own_count >= count_max.saturating_sub(self.len())
+    }
+
+    /// Who has waited longest for a queue, of those that began to wait after another.
+    pub fn next_waiting(&self, queue: &Arrival, after: Option<ParkedId>) -> Option<ParkedId> {
+        let ids = self.by_queue.get(queue)?;
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        ids.range((after, Bound::Unbounded)).next().copied()
     }
 
     /// One whose time is over.

@@ -9,18 +9,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrowmq_store::Arrival;
 use escrowmq_wire::{ExtFields, RemotingHeader};
 
 use super::codes::response;
 use super::digits::Digits;
 use super::lane::{FastLane, Verdict};
 use super::message_filter::MessageFilter;
-use super::parked_pulls::ParkedPull;
+use super::parked_pulls::{ParkedId, ParkedPull};
 use super::pull_answer::pull_answer;
 use super::pull_read::{PullRange, PullRead, PullStatus, read};
 use super::pull_request::PullRequest;
-use super::reader::ColdPull;
+use super::reader::{ColdJob, ColdPull};
 use super::reply::{Asker, Replies};
 use super::subscriptions::{SQL92, is_tag_type};
 use super::tag_filter::TagFilter;
@@ -28,6 +27,11 @@ use super::topics::READABLE;
 
 /// No pull waits longer, whatever it asks for: its client has given up by then.
 const SUSPEND_MAX: Duration = Duration::from_secs(600);
+
+/// Entries and operands that are looked at for parked pulls before others have their turn on the epoll thread.
+const SLICE_EFFORT: usize = 32_000;
+/// What a pull costs beside them.
+const PULL_EFFORT: usize = 64;
 
 /// What is to be done with a pull.
 enum Admission {
@@ -176,13 +180,11 @@ impl FastLane {
     fn take_reset(&self, request: &PullRequest) -> Option<PullRead> {
         let PullRequest { group, topic, queue_id, .. } = request;
         let next_offset = self.shared.offsets.take_reset(group, topic, *queue_id)?;
-        let (min_offset, max_offset) = self.bounds(topic, *queue_id);
-        let status = PullStatus::OffsetReset;
-        Some(PullRead { status, next_offset, min_offset, max_offset, records: Vec::new() })
+        Some(PullRead::bare(PullStatus::OffsetReset, next_offset, self.bounds(topic, *queue_id)))
     }
 
     fn park(&mut self, replies: &mut impl Replies, mut pull: ParkedPull) {
-        if self.parked.len() >= self.options.parked_pulls_max {
+        if self.parked.is_full_for(pull.asker.peer.connection, self.options.parked_pulls_max) {
             let remark = "polling full, too many pulls wait";
             return pull.asker.refuse(replies, response::POLLING_FULL, remark);
         }
@@ -192,62 +194,92 @@ impl FastLane {
             self.options.short_polling
         };
         pull.deadline = replies.now() + wait;
-        let (topic, queue_id) = (pull.request.topic.clone(), pull.request.queue_id.unsigned_abs());
-        let from = pull.request.queue_offset;
-        self.shared.offsets.note_pulled(&pull.request.group, &topic, pull.request.queue_id, from);
-        self.parked.insert(pull);
+        let PullRequest { group, topic, queue_id, queue_offset: from, .. } = &pull.request;
+        self.shared.offsets.note_pulled(group, topic, *queue_id, *from);
+        let (topic, queue_id, from) = (topic.clone(), *queue_id, *from);
+        let id = self.parked.insert(pull);
         self.publish_waiting();
         // After it is known that someone waits: an arrival that came before is not told again.
-        if i64::try_from(self.bounds(&topic, queue_id.cast_signed()).1).is_ok_and(|max| max > from) {
-            self.wake_queue(replies, &Arrival { topic, queue_id });
+        if i64::try_from(self.bounds(&topic, queue_id).1).is_ok_and(|max| max > from) {
+            self.look_at(replies, id);
+            self.publish_waiting();
         }
         self.set_alarm();
     }
 
-    /// Looks at the pulls that wait for a queue that has grown, or of which a group was moved.
-    pub(super) fn wake_queue(&mut self, replies: &mut impl Replies, queue: &Arrival) {
-        for id in self.parked.waiting_for(queue) {
-            let Some(pull) = self.parked.get(id) else { continue };
-            let from = pull.scanned_to;
-            let found = self.take_reset(&pull.request).or_else(|| self.read_for(pull, from));
-            match &found {
-                Some(found) if found.has_seen_all_in_vain() => {
-                    // Nothing for it yet; what was looked at is not looked at again.
-                    self.parked.set_scanned(id, found.next_offset);
-                    continue;
-                }
-                Some(found) if found.status.code(from) == response::PULL_NOT_FOUND => continue,
-                _ => {}
+    /// Looks at some of the pulls whose queue has grown, or of whose queue a group was moved, and has itself woken for
+    /// the rest.
+    pub(super) fn wake_grown(&mut self, replies: &mut impl Replies) {
+        let mut effort = 0;
+        while effort < SLICE_EFFORT
+            && let Some(id) = self.rounds.next(&self.parked)
+        {
+            effort += PULL_EFFORT + self.look_at(replies, id);
+        }
+        self.publish_waiting();
+        if !self.rounds.is_empty() {
+            self.shared.mailbox.wake();
+        }
+    }
+
+    /// Looks at a pull that waits, and answers it if there is something to tell. Returns the effort.
+    fn look_at(&mut self, replies: &mut impl Replies, id: ParkedId) -> usize {
+        let Some(pull) = self.parked.get(id) else { return 0 };
+        let from = pull.scanned_to;
+        let found = self.take_reset(&pull.request).or_else(|| self.read_for(pull, from));
+        let effort = found.as_ref().map_or(0, |found| found.effort);
+        match &found {
+            Some(found) if found.has_seen_all_in_vain() => {
+                // Nothing for it yet; what was looked at is not looked at again.
+                self.parked.set_scanned(id, found.next_offset);
+                return effort;
             }
-            let Some(pull) = self.parked.remove(id) else { continue };
-            match found {
-                Some(found) => self.answer_pull(replies, pull.asker, &pull.request, found),
-                None => self.read_cold(replies, pull),
-            }
+            Some(found) if found.status.code(from) == response::PULL_NOT_FOUND => return effort,
+            _ => {}
+        }
+        if let Some(pull) = self.parked.remove(id) {
+            self.answer_or_read_cold(replies, pull, found);
+        }
+        effort
+    }
+
+    /// Answers some of the pulls whose time is over with what there is. For the rest the alarm rings at once.
+    pub(super) fn wake_late(&mut self, replies: &mut impl Replies) {
+        let mut effort = 0;
+        while effort < SLICE_EFFORT
+            && let Some(pull) = self.parked.pop_late(replies.now())
+        {
+            let found = self.read_for(&pull, pull.request.queue_offset);
+            effort += PULL_EFFORT + found.as_ref().map_or(0, |found| found.effort);
+            self.answer_or_read_cold(replies, pull, found);
         }
         self.publish_waiting();
     }
 
-    /// Answers the pulls whose time is over with what there is.
-    pub(super) fn wake_late(&mut self, replies: &mut impl Replies) {
-        while let Some(pull) = self.parked.pop_late(replies.now()) {
-            match self.read_for(&pull, pull.request.queue_offset) {
-                Some(found) => self.answer_pull(replies, pull.asker, &pull.request, found),
-                None => self.read_cold(replies, pull),
-            }
+    fn answer_or_read_cold(&mut self, replies: &mut impl Replies, pull: ParkedPull, found: Option<PullRead>) {
+        match found {
+            Some(found) => self.answer_pull(replies, pull.asker, &pull.request, found),
+            None => self.read_cold(replies, pull),
         }
-        self.publish_waiting();
     }
 
     fn read_cold(&mut self, replies: &mut impl Replies, pull: ParkedPull) {
         let range = self.range_of(&pull, pull.scanned_to);
         let (from, count_max, size_max_bytes) = (range.from, range.count_max, range.size_max_bytes);
         let ParkedPull { asker, request, filter, .. } = pull;
-        let cold = ColdPull { asker, request, filter, from, count_max, size_max_bytes };
-        match self.reader.as_ref().map(|reader| reader.submit(cold)) {
-            Some(Ok(())) => self.shared.counters.cold_reads.add(1),
-            _ => asker.refuse(replies, response::SYSTEM_BUSY, "too many pulls wait for the disk"),
+        let cold = ColdPull { request, filter, from, count_max, size_max_bytes };
+        if self.submit_cold(replies, asker, ColdJob::Pull(cold)) {
+            self.shared.counters.cold_reads.add(1);
         }
+    }
+
+    /// Leaves the answer to the reader, or refuses it; returns whether it is left to the reader.
+    pub(super) fn submit_cold(&self, replies: &mut impl Replies, asker: Asker, job: ColdJob) -> bool {
+        let is_taken = self.reader.as_ref().is_some_and(|reader| reader.submit(asker, job));
+        if !is_taken {
+            asker.refuse(replies, response::SYSTEM_BUSY, "too many requests wait for the disk");
+        }
+        is_taken
     }
 
     fn answer_pull(

@@ -66,13 +66,22 @@ pub struct PullRead {
     pub min_offset: u64,
     pub max_offset: u64,
     pub records: Vec<StoredRecord>,
+    /// Whether nothing that is visible was left out.
+    pub has_seen_all: bool,
+    /// Entries and operands that were looked at.
+    pub effort: usize,
 }
 
 impl PullRead {
+    /// An answer without records, for which nothing had to be looked at.
+    pub fn bare(status: PullStatus, next_offset: i64, (min_offset, max_offset): (u64, u64)) -> Self {
+        let records = Vec::new();
+        Self { status, next_offset, min_offset, max_offset, records, has_seen_all: true, effort: 0 }
+    }
+
     /// Whether everything in the queue was looked at, and nothing of it wanted.
     pub fn has_seen_all_in_vain(&self) -> bool {
-        let is_at_end = u64::try_from(self.next_offset).is_ok_and(|next| next >= self.max_offset);
-        self.status == PullStatus::NoMatchedMessage && is_at_end
+        self.status == PullStatus::NoMatchedMessage && self.has_seen_all
     }
 }
 
@@ -95,7 +104,7 @@ pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &MessageFilter) -> 
     let (min, max) = queue.as_ref().map_or((0, 0), |queue| (queue.min_offset().0, queue.max_offset().0));
     let at = |status, next_offset: u64| {
         let next_offset = i64::try_from(next_offset).unwrap_or(i64::MAX);
-        Some(PullRead { status, next_offset, min_offset: min, max_offset: max, records: Vec::new() })
+        Some(PullRead::bare(status, next_offset, (min, max)))
     };
     let Some(queue) = queue.filter(|_| max > 0) else { return at(PullStatus::NoMessageInQueue, 0) };
     // A negative offset is before any other.
@@ -112,8 +121,16 @@ pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &MessageFilter) -> 
         return None;
     }
     let visible_end = store.visible_end();
-    let mut scan =
-        Scan { range, visible_end, records: Vec::new(), size_bytes: 0, next: from, has_gap: false };
+    let mut scan = Scan {
+        range,
+        visible_end,
+        records: Vec::new(),
+        size_bytes: 0,
+        next: from,
+        has_gap: false,
+        cost: 0,
+        has_met_invisible: false,
+    };
     scan.run(store, &queue, filter)?;
     let status = if !scan.records.is_empty() {
         PullStatus::Found
@@ -125,7 +142,13 @@ pub fn read(store: &StoreCore, range: PullRange<'_>, filter: &MessageFilter) -> 
     } else {
         PullStatus::NoMatchedMessage
     };
-    Some(PullRead { records: scan.records, ..at(status, scan.next)? })
+    let seen_count = usize::try_from(scan.next - from).unwrap_or(usize::MAX);
+    Some(PullRead {
+        records: scan.records,
+        has_seen_all: scan.has_met_invisible || scan.next >= max,
+        effort: seen_count.saturating_add(scan.cost),
+        ..at(status, scan.next)?
+    })
 }
 
 struct Scan<'a> {
@@ -138,12 +161,15 @@ struct Scan<'a> {
     next: u64,
     /// Whether a record was gone from the log already.
     has_gap: bool,
+    /// Operands that were looked at.
+    cost: usize,
+    /// Whether it ended at an entry whose record is about to become visible.
+    has_met_invisible: bool,
 }
 
 impl Scan<'_> {
     fn run(&mut self, store: &StoreCore, queue: &ConsumeQueue, filter: &MessageFilter) -> Option<()> {
         let mut left = SCAN_COUNT_MAX.max(self.range.count_max);
-        let mut cost = 0;
         let mut entries = Vec::new();
         while left > 0 {
             entries.clear();
@@ -153,7 +179,8 @@ impl Scan<'_> {
             }
             left = left.saturating_sub(entries.len());
             for entry in &entries {
-                if entry.log_offset >= self.visible_end || self.is_full(entry.record_size as usize) {
+                self.has_met_invisible = entry.log_offset >= self.visible_end;
+                if self.has_met_invisible || self.is_full(entry.record_size as usize) {
                     return Some(());
                 }
                 if filter.may_match(entry.tags_code) {
@@ -164,7 +191,7 @@ impl Scan<'_> {
                     match store.record_at(entry.log_offset) {
                         Ok(record) => {
                             let (is_wanted, looks) = filter.matches(&record);
-                            cost += looks;
+                            self.cost += looks;
                             if is_wanted {
                                 self.size_bytes += record.bytes().len();
                                 self.records.push(record);
@@ -174,7 +201,7 @@ impl Scan<'_> {
                     }
                 }
                 self.next += 1;
-                if cost >= SCAN_COST_MAX {
+                if self.cost >= SCAN_COST_MAX {
                     return Some(());
                 }
             }

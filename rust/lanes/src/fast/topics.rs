@@ -37,6 +37,14 @@ pub struct TopicEntry {
     pub is_ordered: bool,
 }
 
+impl TopicEntry {
+    /// Whether it has such a queue, to send to or to pull from.
+    pub(super) fn has_queue(&self, queue_id: i32) -> bool {
+        let count = self.read_queue_count.max(self.write_queue_count);
+        u32::try_from(queue_id).is_ok_and(|queue_id| queue_id < count)
+    }
+}
+
 /// The topics that are known, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Topics {
