@@ -104,7 +104,7 @@ class Broker:
                 on_failure.callback(self._timers.close)
             self._server = parts.start_server(self._store, place, config)
             on_failure.callback(self._server.close)
-            self._server.load_consumer_offsets(self._offsets.loaded)
+            self._server.load_consumer_offsets(self._offsets.within(self._store))
             self._offsets.begin(self._server)
             log = CountedLog(self._store, self._server)
             self._delayed = DelayedDelivery(
@@ -118,6 +118,8 @@ class Broker:
             )
             statistics = Statistics(self._store, self._server, self._delayed, cluster=config.cluster, clock=clock)
             on_failure.pop_all()
+        snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
+        snapshots.publish(self._server)
         self._context = Context(
             broker_name=config.name,
             address=place.advertised,
@@ -130,6 +132,8 @@ class Broker:
             filters=filters,
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
+            snapshots=snapshots,
+            fast_lane=self._server,
             store=self._store,
             log=log,
             delayed=self._delayed,
@@ -138,9 +142,8 @@ class Broker:
             now_ms=self._now_ms,
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
+            save_offsets=self._save_offsets,
         )
-        snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
-        snapshots.publish(self._server)
         self._registration = Registration(
             parts.identity(config, place),
             name_servers,
