@@ -112,7 +112,7 @@ class Broker:
                 on_failure.callback(self._timers.close)
             self._server = parts.start_server(self._store, place, config)
             on_failure.callback(self._server.close)
-            self._server.load_consumer_offsets(self._offsets.loaded)
+            self._server.load_consumer_offsets(self._offsets.within(self._store))
             self._offsets.begin(self._server)
             self._transactions = Transactions(
                 self._store, self._server, clients=clients, topics=topics, settings=settings, clock=clock
@@ -130,6 +130,8 @@ class Broker:
                 self._store, self._server, self._delayed, self._timers, cluster=config.cluster, clock=clock
             )
             on_failure.pop_all()
+        snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
+        snapshots.publish(self._server)
         self._context = Context(
             broker_name=config.name,
             address=place.advertised,
@@ -142,6 +144,8 @@ class Broker:
             filters=filters,
             locks=QueueLocks(lease_ms=config.queue_lease_ms),
             offsets=self._server,
+            snapshots=snapshots,
+            fast_lane=self._server,
             store=self._store,
             log=self._transactions.journal,
             delayed=self._delayed,
@@ -152,9 +156,8 @@ class Broker:
             wall_ms=clock.wall_ms,
             offsets_version=lambda: self._offsets.data_version,
             log_end=lambda: self._store.log_end,
+            save_offsets=self._save_offsets,
         )
-        snapshots = Snapshots(topics, groups, clients, filters, has_property_filters=config.has_property_filters)
-        snapshots.publish(self._server)
         self._registration = Registration(
             parts.identity(config, place),
             name_servers,

@@ -6,8 +6,9 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct, field
 
+from escrowmq.broker import queue_facts
 from escrowmq.broker.data_version import next_version
-from escrowmq.broker.ports import TextFile
+from escrowmq.broker.ports import MessageStore, TextFile
 from escrowmq.model.data_version import DataVersion
 
 
@@ -43,6 +44,7 @@ class ConsumerOffsets:
         self._loaded = msgspec.json.decode(text, type=OffsetsFile) if text is not None else OffsetsFile()
         self._data_version = self._loaded.data_version
         self._saved_version: int | None = None
+        self._has_altered = False
 
     @property
     def loaded(self) -> Mapping[str, Mapping[int, int]]:
@@ -54,8 +56,22 @@ class ConsumerOffsets:
         """The version of what the file holds."""
         return self._data_version
 
+    def within(self, store: MessageStore) -> Mapping[str, Mapping[int, int]]:
+        """What the file held, but no offset beyond the end of its queue: a group would skip what is sent next.
+
+        A deletion that was cut short leaves such offsets, and so does a power loss that took messages along.
+        """
+        found = {
+            key: {queue_id: min(offset, _end(store, key, queue_id)) for queue_id, offset in queues.items()}
+            for key, queues in self.loaded.items()
+        }
+        self._has_altered = found != self.loaded
+        return found
+
     def begin(self, source: OffsetSource) -> None:
-        """Notes that what the source holds now is what the file holds."""
+        """Goes on from what the source holds now, which the file holds too afterwards."""
+        if self._has_altered:
+            self.save(source)
         self._saved_version = source.consumer_offsets_version()
 
     def save(self, source: OffsetSource) -> bool:
@@ -70,6 +86,11 @@ class ConsumerOffsets:
         self._data_version = data_version
         self._saved_version = version
         return True
+
+
+def _end(store: MessageStore, key: str, queue_id: int) -> int:
+    topic, _, _ = key.partition("@")
+    return queue_facts.bounds(store, topic, queue_id)[1]
 
 
 def _copy(offsets: Mapping[str, Mapping[int, int]]) -> dict[str, dict[int, int]]:

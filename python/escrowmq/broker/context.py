@@ -12,6 +12,7 @@ from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Notice
 from escrowmq.broker.ports import DelayedMessages, Log, MessageStore, OffsetTable, Statistics, TimedMessages
 from escrowmq.broker.settings import Settings
+from escrowmq.broker.snapshot import FastLane, Snapshots
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import Topics
@@ -37,6 +38,9 @@ class Context:
     filters: ConsumerFilters
     locks: QueueLocks
     offsets: OffsetTable
+    # What the fast lane was told, and the fast lane: whoever deletes takes the thing from it first.
+    snapshots: Snapshots
+    fast_lane: FastLane
     store: MessageStore
     log: Log
     delayed: DelayedMessages
@@ -49,6 +53,8 @@ class Context:
     offsets_version: Callable[[], DataVersion]
     # Where the log ends, be it durable or not.
     log_end: Callable[[], int]
+    # Has the offsets on disk when it returns.
+    save_offsets: Callable[[], None]
     # Where any queue will do.
     random: Random = field(default_factory=Random)
     # Consumer groups whose members have to be told that the group has changed, when the batch is answered.

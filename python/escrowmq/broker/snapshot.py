@@ -1,6 +1,7 @@
 """What the fast lane is told of topics, groups and subscriptions, whenever they have changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from escrowmq import _core
@@ -47,6 +48,8 @@ class Snapshots:
         self._topics_told: DataVersion | None = None
         self._groups_told: DataVersion | None = None
         self._subscriptions_told: tuple[DataVersion, int, int] | None = None
+        self._withheld_topic: str | None = None
+        self._withheld_group: str | None = None
 
     def publish(self, fast_lane: FastLane) -> None:
         """Tells the fast lane what has changed since it was told last."""
@@ -61,6 +64,29 @@ class Snapshots:
             fast_lane.set_subscriptions(self._subscription_entries())
             self._subscriptions_told = subscriptions
 
+    @contextmanager
+    def without_topic(self, fast_lane: FastLane, name: str) -> Iterator[None]:
+        """Takes a topic from the fast lane, which leaves requests about it to handlers, until the next publishing.
+
+        Handlers run on the thread that is here, so nobody sends to the topic or commits in it until this ends.
+        """
+        self._withheld_topic, self._topics_told = name, None
+        try:
+            self.publish(fast_lane)
+            yield
+        finally:
+            self._withheld_topic, self._topics_told = None, None
+
+    @contextmanager
+    def without_group(self, fast_lane: FastLane, name: str) -> Iterator[None]:
+        """The same for a group, as which nobody reads or commits meanwhile."""
+        self._withheld_group, self._groups_told = name, None
+        try:
+            self.publish(fast_lane)
+            yield
+        finally:
+            self._withheld_group, self._groups_told = None, None
+
     def _topic_entries(self) -> dict[str, _core.TopicEntry]:
         return {
             name: _core.TopicEntry(
@@ -70,11 +96,14 @@ class Snapshots:
                 is_ordered=topic.is_ordered,
             )
             for name, topic in self._topics.table.items()
+            if name != self._withheld_topic
         }
 
     def _group_entries(self) -> dict[str, _core.GroupEntry]:
         return {
-            name: _core.GroupEntry(is_consume_enabled=group.may_consume) for name, group in self._groups.table.items()
+            name: _core.GroupEntry(is_consume_enabled=group.may_consume)
+            for name, group in self._groups.table.items()
+            if name != self._withheld_group
         }
 
     def _subscription_entries(self) -> dict[tuple[str, str], _core.SubscriptionEntry]:

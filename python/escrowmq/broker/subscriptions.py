@@ -89,12 +89,16 @@ class SubscriptionGroups:
         """Deletes a group; False if there is none."""
         if name not in self._groups:
             return False
-        self._forbidden = {other: bits for other, bits in self._forbidden.items() if other != name}
-        self._replace({other: group for other, group in self._groups.items() if other != name})
+        forbidden = {other: bits for other, bits in self._forbidden.items() if other != name}
+        self._replace({other: group for other, group in self._groups.items() if other != name}, forbidden)
         return True
 
-    def _replace(self, groups: dict[str, SubscriptionGroup]) -> None:
+    def _replace(
+        self, groups: dict[str, SubscriptionGroup], forbidden: dict[str, dict[str, int]] | None = None
+    ) -> None:
         version = next_version(self._version, now_ms=self._now_ms())
-        self._file.save(msgspec.json.encode(GroupsFile(version, self._forbidden, groups)).decode())
+        forbidden = self._forbidden if forbidden is None else forbidden
+        self._file.save(msgspec.json.encode(GroupsFile(version, forbidden, groups)).decode())
+        self._forbidden = forbidden
         self._groups = groups
         self._version = version

@@ -112,6 +112,24 @@ fn who_waits_for_a_sync_that_fails_is_told_that_the_store_is_poisoned() {
 }
 
 #[test]
+fn a_deletion_whose_list_is_not_confirmed_is_refused_and_deletes_nothing_at_the_next_start() {
+    for at in [FaultAt::SyncFolder, FaultAt::Sync, FaultAt::Write, FaultAt::Allocate] {
+        let mut run = run_with_messages(3);
+        let queues = run.store().queues();
+        let topic =
+            queues.iter().find(|queue| queue.max_offset > queue.min_offset).expect("one").topic.clone();
+        run.store().flush_once().expect("flush");
+        run.disk.inject(Fault::io_error(at).on("escrowmq"));
+        let refused = run.store().delete_topics(&[&topic]);
+        assert!(matches!(refused, Err(StoreError::Io { .. })), "{at:?}: {refused:?}");
+        assert_eq!(run.store().queues(), queues, "{at:?}");
+        run.kill_and_reopen().expect("open");
+        assert_eq!(run.store().queues(), queues, "{at:?}");
+        check_all(&mut run);
+    }
+}
+
+#[test]
 fn a_sync_that_finds_no_space_poisons_the_store() {
     for part in ["commitlog", "consumequeue", "index", "checkpoint"] {
         let mut run = run_with_messages(2);

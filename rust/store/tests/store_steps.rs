@@ -1,6 +1,7 @@
 //! A store's life, step by step, on the real file system.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use escrowmq_store::disk::RealDisk;
@@ -247,6 +248,38 @@ fn a_deleted_topic_is_gone_for_good_and_begins_at_0_when_it_is_made_again() {
     assert_eq!(core.queues().iter().map(|queue| queue.topic.as_str()).collect::<Vec<_>>(), ["other"]);
     core.close().expect("close");
     assert!(matches!(core.delete_topics(&["other"]), Err(StoreError::Closed)));
+}
+
+#[test]
+fn a_deletion_that_is_refused_since_somebody_appends_deletes_nothing_at_the_next_start() {
+    let folder = tempfile::tempdir().expect("folder");
+    let core = open(folder.path());
+    core.append(&[message("other", 0, b"gone")]).expect("append");
+    core.delete_topics(&["other"]).expect("nobody appends to it");
+    let list = || std::fs::read(folder.path().join("escrowmq/deleted")).expect("list");
+    let listed = list();
+    let is_over = AtomicBool::new(false);
+    let count = std::thread::scope(|scope| {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (core, is_over) = (&core, &is_over);
+        let writer = scope.spawn(move || {
+            let mut count = 0;
+            while !is_over.load(Ordering::SeqCst) {
+                core.append(&[message("orders", 0, b"kept")]).expect("append");
+                count += 1;
+                let _ = begun.send(());
+            }
+            count
+        });
+        has_begun.recv().expect("a message");
+        let refused = core.delete_topics(&["orders"]);
+        is_over.store(true, Ordering::SeqCst);
+        assert!(matches!(refused, Err(StoreError::TopicInUse { .. })), "{refused:?}");
+        writer.join().expect("writer")
+    });
+    assert_eq!(list(), listed);
+    drop(core);
+    assert_eq!(bodies(&open(folder.path()), "orders", 0), vec![b"kept"; count]);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 import builtins
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tests.unit.transaction.room_desk import RoomDesk
 
 from escrowmq import Message
+from escrowmq._core import GroupEntry, SubscriptionEntry, TopicEntry
 from escrowmq.broker import processors
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.consumer_filters import ConsumerFilters
@@ -18,6 +19,7 @@ from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, MessageStore
 from escrowmq.broker.settings import Settings
+from escrowmq.broker.snapshot import Snapshots
 from escrowmq.broker.stamp import Stamp
 from escrowmq.broker.subscriptions import SubscriptionGroups
 from escrowmq.broker.topics import TopicRules, Topics
@@ -127,6 +129,7 @@ class TestStore:
         self.searches: list[tuple[str, str, int, int, int | None]] = []
         # How often it was cleaned, and how.
         self.cleanings: list[str] = []
+        self.before_deletion: Callable[[], None] = lambda: None
 
     def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
         if self.failure is not None:
@@ -154,6 +157,7 @@ class TestStore:
     def delete_topics(self, topics: Sequence[str]) -> int:
         if self.failure is not None:
             raise self.failure
+        self.before_deletion()
         gone = [queue for queue in self.times if queue[0] in topics]
         for queue in gone:
             del self.times[queue]
@@ -231,6 +235,30 @@ class TestOffsets:
         for key in gone:
             del self.committed[key]
         return len(gone)
+
+
+@dataclass
+class TestFastLane:
+    """What it was told last, and how often."""
+
+    __test__ = False
+
+    topics: Mapping[str, TopicEntry] = field(default_factory=dict)
+    groups: Mapping[str, GroupEntry] = field(default_factory=dict)
+    subscriptions: Mapping[tuple[str, str], SubscriptionEntry] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+    def set_topics(self, topics: Mapping[str, TopicEntry]) -> None:
+        self.topics = topics
+        self.told.append("topics")
+
+    def set_groups(self, groups: Mapping[str, GroupEntry]) -> None:
+        self.groups = groups
+        self.told.append("groups")
+
+    def set_subscriptions(self, subscriptions: Mapping[tuple[str, str], SubscriptionEntry]) -> None:
+        self.subscriptions = subscriptions
+        self.told.append("subscriptions")
 
 
 @dataclass
@@ -321,6 +349,18 @@ class Desk:
         self.offsets = TestOffsets()
         # Only transactions need one, and tests of them bring it.
         transactions: Any = None if room is None else room.room
+        self.offsets_saved: list[dict[str, dict[int, int]]] = []
+        self.fast_lane = TestFastLane()
+        tables = (
+            Topics(
+                TopicRules(broker_name="broker-a", cluster="DefaultCluster", has_auto_create=has_auto_create),
+                self.topics_file,
+                now_ms=self.clock,
+            ),
+            SubscriptionGroups(self.groups_file, now_ms=self.clock, has_auto_create=has_auto_create),
+            ClientRegistry(),
+            ConsumerFilters(self.filters_file, now_ms=self.clock),
+        )
         self.context = Context(
             broker_name="broker-a",
             address="127.0.0.1:10911",
@@ -333,14 +373,12 @@ class Desk:
                 wall_ms=self.clock,
             ),
             levels=DelayLevels.parse(BrokerConfig().delay_levels),
-            topics=Topics(
-                TopicRules(broker_name="broker-a", cluster="DefaultCluster", has_auto_create=has_auto_create),
-                self.topics_file,
-                now_ms=self.clock,
-            ),
-            groups=SubscriptionGroups(self.groups_file, now_ms=self.clock, has_auto_create=has_auto_create),
-            clients=ClientRegistry(),
-            filters=ConsumerFilters(self.filters_file, now_ms=self.clock),
+            topics=tables[0],
+            groups=tables[1],
+            clients=tables[2],
+            filters=tables[3],
+            snapshots=Snapshots(*tables),
+            fast_lane=self.fast_lane,
             locks=QueueLocks(),
             offsets=self.offsets,
             store=store or self.store,
@@ -353,6 +391,7 @@ class Desk:
             wall_ms=self.clock if room is None else room.clock.wall_ms,
             log_end=lambda: self.store.log_end if room is None else room.store.log_end,
             offsets_version=lambda: DataVersion(counter=7),
+            save_offsets=lambda: self.offsets_saved.append(self.offsets.consumer_offsets()),
         )
 
     def clock(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.golden.recordings import unpack_store
-from tests.unit.broker.desk import TextInMemory
+from tests.unit.broker.desk import TestStore, TextInMemory
 
 from escrowmq._core import ConfigFile
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
@@ -49,3 +49,18 @@ def test_offsets_are_saved_when_they_have_changed() -> None:
         "pullOffsetTable": {"a@g": {"0": 6}},
     }
     assert ConsumerOffsets(file, now_ms=lambda: 0).loaded == {"a@g": {0: 5}}
+
+
+def test_an_offset_beyond_the_end_of_its_queue_is_at_its_end_also_after_another_kill() -> None:
+    """A deletion that is cut short leaves offsets of queues that are gone; what is sent next would be skipped."""
+    file = TextInMemory('{"offsetTable":{"gone@g":{"0":20},"cut@g":{"0":5,"1":2,"-1":1}}}')
+    offsets = ConsumerOffsets(file, now_ms=lambda: 7)
+    store = TestStore({("cut", 0): [1, 2, 3], ("cut", 1): [1, 2, 3]})
+    found = {"gone@g": {0: 0}, "cut@g": {0: 3, 1: 2, -1: 0}}
+    source = Source(offsets.within(store))
+    assert source.offsets == found
+    offsets.begin(source)
+    again = ConsumerOffsets(file, now_ms=lambda: 8)
+    assert again.loaded == found
+    again.begin(Source(again.within(store)))
+    assert file.saves == 1

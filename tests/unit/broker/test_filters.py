@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.broker.desk import Desk, heartbeat
-from tests.unit.broker.test_snapshot import FastLane, snapshots_of
+from tests.unit.broker.desk import Desk, TestFastLane, heartbeat
+from tests.unit.broker.test_snapshot import snapshots_of
 
 from escrowmq import PropertyFilter, SubscriptionEntry
 from escrowmq.broker.outcome import RETRY
@@ -50,7 +50,7 @@ def refusal(desk: Desk, fields: dict[str, str]) -> tuple[int, str | None]:
 
 
 def told(desk: Desk, **more: bool) -> Any:
-    lane = FastLane()
+    lane = TestFastLane()
     snapshots_of(desk, **more).publish(lane)
     return lane.subscriptions
 
@@ -67,7 +67,7 @@ def test_the_fast_lane_is_told_the_filter_of_a_group() -> None:
 
 
 def test_the_fast_lane_is_told_again_when_a_filter_changes() -> None:
-    desk, lane = made(), FastLane()
+    desk, lane = made(), TestFastLane()
     snapshots = snapshots_of(desk)
     snapshots.publish(lane)
     beat(desk, "a > 3")

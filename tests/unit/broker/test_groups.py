@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.golden.recordings import unpack_store
-from tests.unit.broker.desk import Desk, heartbeat
+from tests.unit.broker.desk import Desk, TextInMemory, heartbeat
 
 from escrowmq._core import ConfigFile
 from escrowmq.broker.outcome import RETRY
@@ -54,6 +54,23 @@ def test_groups_are_made_altered_shown_and_deleted() -> None:
     assert desk.ask(DELETE, {"groupName": "billing", "cleanOffset": "true"}).code == ResponseCode.SUCCESS
     assert desk.context.groups.find("billing") is None
     assert desk.offsets.removed == [("billing", None)]
+    assert desk.offsets_saved == [{}], "they would come back with a kill"
+
+
+def test_a_group_that_can_not_be_deleted_is_left_as_it_is() -> None:
+    forbidden = (
+        '{"forbiddenTable":{"billing":{"orders":1}},"subscriptionGroupTable":{"billing":{"groupName":"billing"}}}'
+    )
+    desk = Desk(groups=TextInMemory(forbidden))
+    desk.offsets.committed = {"orders@billing": {0: 7}}
+    desk.groups_file.is_full = True
+    assert desk.ask(DELETE, {"groupName": "billing", "cleanOffset": "true"}).code == ResponseCode.SYSTEM_ERROR
+    assert desk.context.groups.find("billing") is not None
+    assert desk.context.groups.forbidden == {"billing": {"orders": 1}}
+    assert desk.offsets.committed == {"orders@billing": {0: 7}}
+    assert "billing" not in desk.fast_lane.groups, "nobody committed as it meanwhile"
+    desk.context.snapshots.publish(desk.fast_lane)
+    assert "billing" in desk.fast_lane.groups
 
 
 def test_several_groups_are_made_at_once_or_none() -> None:

@@ -1,35 +1,11 @@
 """What the fast lane is told, and when."""
 
-from collections.abc import Mapping
-
-from tests.unit.broker.desk import Desk, heartbeat
+from tests.unit.broker.desk import Desk, TestFastLane, heartbeat
 
 from escrowmq._core import GroupEntry, SubscriptionEntry, TopicEntry
 from escrowmq.broker.snapshot import Snapshots
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.model.topic import TopicConfig
-
-
-class FastLane:
-    """What it was told last, and how often."""
-
-    def __init__(self) -> None:
-        self.topics: Mapping[str, TopicEntry] = {}
-        self.groups: Mapping[str, GroupEntry] = {}
-        self.subscriptions: Mapping[tuple[str, str], SubscriptionEntry] = {}
-        self.told: list[str] = []
-
-    def set_topics(self, topics: Mapping[str, TopicEntry]) -> None:
-        self.topics = topics
-        self.told.append("topics")
-
-    def set_groups(self, groups: Mapping[str, GroupEntry]) -> None:
-        self.groups = groups
-        self.told.append("groups")
-
-    def set_subscriptions(self, subscriptions: Mapping[tuple[str, str], SubscriptionEntry]) -> None:
-        self.subscriptions = subscriptions
-        self.told.append("subscriptions")
 
 
 def snapshots_of(desk: Desk, **more: bool) -> Snapshots:
@@ -38,7 +14,7 @@ def snapshots_of(desk: Desk, **more: bool) -> Snapshots:
 
 
 def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
-    desk, lane = Desk(), FastLane()
+    desk, lane = Desk(), TestFastLane()
     snapshots = snapshots_of(desk)
     snapshots.publish(lane)
     assert lane.told == ["topics", "groups", "subscriptions"]
@@ -54,7 +30,7 @@ def test_the_fast_lane_is_told_what_has_changed_and_nothing_else() -> None:
 
 
 def test_subscriptions_are_told_with_their_codes_and_go_with_the_last_member() -> None:
-    desk, lane = Desk(), FastLane()
+    desk, lane = Desk(), TestFastLane()
     snapshots = snapshots_of(desk)
     desk.ask(34, body=heartbeat(topics={"orders": (5, 7), "payments": ()}, version=9))
     snapshots.publish(lane)
@@ -68,7 +44,7 @@ def test_subscriptions_are_told_with_their_codes_and_go_with_the_last_member() -
 
 
 def test_a_group_that_may_not_broadcast_is_not_served_when_it_does() -> None:
-    desk, lane = Desk(), FastLane()
+    desk, lane = Desk(), TestFastLane()
     snapshots = snapshots_of(desk)
     desk.context.groups.update([SubscriptionGroup(name="billing", may_broadcast=False)])
     desk.ask(34, body=heartbeat(model="BROADCASTING"))
@@ -77,3 +53,21 @@ def test_a_group_that_may_not_broadcast_is_not_served_when_it_does() -> None:
     desk.ask(34, body=heartbeat(model="CLUSTERING"))
     snapshots.publish(lane)
     assert list(lane.subscriptions) == [("billing", "orders")]
+
+
+def test_a_topic_or_a_group_is_taken_from_the_fast_lane_until_the_next_publishing() -> None:
+    desk, lane = Desk(), TestFastLane()
+    snapshots = snapshots_of(desk)
+    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.groups.update([SubscriptionGroup(name="billing")])
+    with snapshots.without_topic(lane, "orders"):
+        assert "orders" not in lane.topics
+        assert "TBW102" in lane.topics
+        assert "billing" in lane.groups
+    snapshots.publish(lane)
+    assert "orders" in lane.topics
+    with snapshots.without_group(lane, "billing"):
+        assert "billing" not in lane.groups
+        assert "orders" in lane.topics
+    snapshots.publish(lane)
+    assert "billing" in lane.groups

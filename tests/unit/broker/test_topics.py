@@ -108,6 +108,7 @@ def test_a_deleted_topic_is_gone_with_what_groups_have_read() -> None:
     assert desk.ask(DELETE, {"topic": "orders"}).code == ResponseCode.SUCCESS
     assert desk.context.topics.find("orders") is None
     assert desk.offsets.removed == [(None, "orders")]
+    assert desk.offsets_saved == [{}], "they would come back with a kill"
     assert Desk(topics=desk.topics_file).context.topics.find("orders") is None
 
 

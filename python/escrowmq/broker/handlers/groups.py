@@ -23,11 +23,13 @@ def update_list(context: Context, request: ClientRequest) -> Answer:
 
 
 def delete(context: Context, request: ClientRequest) -> Answer:
-    """DELETE_SUBSCRIPTIONGROUP: deletes a group and, if asked, what it has read."""
+    """DELETE_SUBSCRIPTIONGROUP: deletes a group and, if asked, what it has read: that only when the group is gone."""
     header = decode_header(DeleteGroup, request.ext_fields)
-    context.groups.delete(header.group)
-    if header.cleans_offsets:
-        context.offsets.remove_consumer_offsets(group=header.group)
+    with context.snapshots.without_group(context.fast_lane, header.group):
+        context.groups.delete(header.group)
+        if header.cleans_offsets:
+            context.offsets.remove_consumer_offsets(group=header.group)
+            context.save_offsets()
     return Answer()
 
 

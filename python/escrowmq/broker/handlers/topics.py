@@ -46,16 +46,23 @@ def update_list(context: Context, request: ClientRequest) -> Answer:
 
 
 def delete(context: Context, request: ClientRequest) -> Answer:
-    """DELETE_TOPIC_IN_BROKER: deletes a topic with its queues, and what groups have read of it."""
+    """DELETE_TOPIC_IN_BROKER: deletes a topic with its queues, and what groups have read of it.
+
+    The queues decide: a deletion that they refuse changes nothing. When they are gone for good, the rest follows, and
+    what a crash or a full disk keeps from following does when the topic is deleted again. Offsets that a crash leaves
+    behind do not outlast the next start, which knows of no queue for them.
+    """
     header = decode_header(DeleteTopicInBroker, request.ext_fields)
     if not header.topic.strip():
         return Answer(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
     if context.topics.is_system(header.topic):
         return _conflict(header.topic)
-    context.topics.delete(header.topic)
-    context.offsets.remove_consumer_offsets(topic=header.topic)
-    # Last: where sends keep it from succeeding, who asks again finds a topic that takes none, unless it was made anew.
-    context.store.delete_topics([header.topic])
+    with context.snapshots.without_topic(context.fast_lane, header.topic):
+        context.store.delete_topics([header.topic])
+        context.offsets.remove_consumer_offsets(topic=header.topic)
+        context.save_offsets()
+        # Last: as long as offsets may come back, there is a topic to delete again.
+        context.topics.delete(header.topic)
     return Answer()
 
 

@@ -160,25 +160,28 @@ impl CommitLog {
     }
 
     /// Lets the queues of some topics begin at 0 again, if nothing was appended to them since their offsets were `known`.
-    /// `forget` is called before anything can be appended to them again. Whether it was.
-    pub fn forget_offsets(
+    /// `forget` is called before anything can be appended again, and what it returns is: `None` where it was not called.
+    ///
+    /// # Errors
+    /// That of `forget`; the queues then go on as before.
+    pub fn forget_offsets<T>(
         &self,
         topics: &[&str],
         known: &[Option<TopicOffsets>],
-        forget: impl FnOnce(),
-    ) -> bool {
+        forget: impl FnOnce() -> Result<T>,
+    ) -> Result<Option<T>> {
         let mut appender = self.appender.lock();
         let is_known = |(topic, known): (&&str, &Option<TopicOffsets>)| {
             appender.queue_offsets.of_topic(topic) == known.as_ref()
         };
         if !topics.iter().zip(known).all(is_known) {
-            return false;
+            return Ok(None);
         }
+        let forgotten = forget()?;
         for topic in topics {
             appender.queue_offsets.forget(topic);
         }
-        forget();
-        true
+        Ok(Some(forgotten))
     }
 
     /// The lock, held when all messages can be written, and the segments that they will roll into.
