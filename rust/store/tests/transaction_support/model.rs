@@ -260,6 +260,7 @@ impl Known {
             unique_id: IDS[self.who.1].to_owned(),
             body_crc: escrowmq_wire::body_checksum(b"body"),
             checks: self.checks,
+            is_asked: false,
             state: decision.map_or(TransactionState::Pending, |decision| decision.state),
             half_offset: newest.half_offset,
             log_offset: newest.log_offset,
