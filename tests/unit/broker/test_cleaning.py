@@ -13,6 +13,7 @@ from tests.unit.broker.desk import Desk, TestStore, heartbeat
 
 from escrowmq import Frame
 from escrowmq.errors import TopicInUse
+from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.testing import LocalBroker
 
@@ -115,7 +116,7 @@ def test_queues_without_a_topic_go_and_the_brokers_own_stay() -> None:
 
 def test_a_deletion_that_is_refused_changes_nothing() -> None:
     desk = Desk(store=TestStore({("orders", 0): [1]}))
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=1, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 1, 1)])
     desk.offsets.committed = {"orders@billing": {0: 1}}
     desk.store.failure = TopicInUse("messages are appended to orders all the time")
     answer = desk.ask(DELETE_TOPIC, {"topic": "orders"})
@@ -135,7 +136,7 @@ def test_a_deletion_that_is_refused_changes_nothing() -> None:
 
 def test_the_fast_lane_does_not_know_a_topic_while_its_queues_go() -> None:
     desk = Desk(store=TestStore({("orders", 0): [1]}))
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=1, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 1, 1)])
     desk.context.snapshots.publish(desk.fast_lane)
     assert "orders" in desk.fast_lane.topics
     seen = []

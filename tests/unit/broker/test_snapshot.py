@@ -58,7 +58,7 @@ def test_a_group_that_may_not_broadcast_is_not_served_when_it_does() -> None:
 def test_a_topic_or_a_group_is_taken_from_the_fast_lane_until_the_next_publishing() -> None:
     desk, lane = Desk(), TestFastLane()
     snapshots = snapshots_of(desk)
-    desk.context.topics.create_for_send("orders", default_topic="TBW102", queues_max=4, system_flag=0)
+    desk.context.topics.create([TopicConfig("orders", 4, 4)])
     desk.context.groups.update([SubscriptionGroup(name="billing")])
     with snapshots.without_topic(lane, "orders"):
         assert "orders" not in lane.topics
