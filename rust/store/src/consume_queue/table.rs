@@ -6,7 +6,7 @@
 //!    %RETRY%billing/0/…
 //! ```
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -145,17 +145,33 @@ impl QueueTable {
     /// # Errors
     /// [`StoreError::Io`]. What reached the disk is then unknown, and the caller must not try again.
     pub fn sync_dirty(&self) -> Result<()> {
-        let mut grown_topics = BTreeSet::new();
+        let mut grown: Vec<Arc<ConsumeQueue>> = Vec::new();
         for queue in self.queues_where(ConsumeQueue::is_dirty) {
-            if queue.sync()? {
-                grown_topics.insert(self.folder.join(queue.topic()));
+            match queue.sync() {
+                Ok(true) => grown.push(queue),
+                Ok(false) => {}
+                // Its topic was deleted since it was listed, and its files with it.
+                Err(_) if !self.holds(&queue) => {}
+                Err(error) => return Err(error),
             }
         }
-        let root = (!grown_topics.is_empty()).then_some(&self.folder);
-        grown_topics
-            .iter()
-            .chain(root)
-            .try_for_each(|folder| self.disk.sync_folder(folder).map_err(StoreError::io("sync", folder)))
+        for queues in grown.chunk_by(|one, other| one.topic() == other.topic()) {
+            let folder = self.folder.join(queues[0].topic());
+            if let Err(error) = self.disk.sync_folder(&folder)
+                && queues.iter().any(|queue| self.holds(queue))
+            {
+                return Err(StoreError::io("sync", &folder)(error));
+            }
+        }
+        if grown.is_empty() {
+            return Ok(());
+        }
+        self.disk.sync_folder(&self.folder).map_err(StoreError::io("sync", &self.folder))
+    }
+
+    /// Whether a queue is in the table, and not one of that name which was made after it.
+    fn holds(&self, queue: &Arc<ConsumeQueue>) -> bool {
+        self.get(queue.topic(), queue.queue_id()).is_some_and(|held| Arc::ptr_eq(&held, queue))
     }
 
     /// Ends every queue where the log ends. Whether anything had to change is returned. See [`ConsumeQueue::cut`].
