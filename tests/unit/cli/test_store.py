@@ -144,3 +144,12 @@ def test_who_watches_sees_how_far_it_is(closed: Path) -> None:
     os.close(leader)
     assert b"checking" in drawn
     assert b"checking" not in done.stdout
+
+
+def test_a_store_whose_topic_was_deleted_is_not_damaged(tmp_path: Path) -> None:
+    with Store.open(tmp_path, **SMALL) as store:
+        store.wait_visible(store.append([Message("orders", b"one"), Message("others", b"two")]).end_offset)
+        store.delete_topics(["orders"])
+        store.wait_visible(store.append([Message("orders", b"anew")]).end_offset)
+    verified = run("verify", *SIZES, tmp_path)
+    assert verified.exit_code == 0, verified.output

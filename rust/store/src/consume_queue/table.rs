@@ -127,7 +127,10 @@ impl QueueTable {
                 return queue.append(at, entry);
             }
         }
-        self.get_or_create(topic, queue_id)?.append(at, entry)
+        match self.get_or_create(topic, queue_id, entry.log_offset)? {
+            Some(queue) => queue.append(at, entry),
+            None => Ok(()),
+        }
     }
 
     /// All queues with their bounds, by topic and number.
@@ -221,13 +224,23 @@ impl QueueTable {
         queues
     }
 
-    fn get_or_create(&self, topic: &str, queue_id: u32) -> Result<Arc<ConsumeQueue>> {
+    /// The queue for a record, made if it is not there; `None` where the topic was deleted behind the record meanwhile.
+    fn get_or_create(
+        &self,
+        topic: &str,
+        queue_id: u32,
+        record_at: LogOffset,
+    ) -> Result<Option<Arc<ConsumeQueue>>> {
         if let Some(reason) = name_problem(topic) {
             return Err(StoreError::QueueName { topic: topic.to_owned(), reason });
         }
         let _making = self.making.lock();
+        // Only now: a deletion may have held up the making, and the queue would come back with what was deleted.
+        if self.is_deleted(topic, record_at) {
+            return Ok(None);
+        }
         if let Some(queue) = self.get(topic, queue_id) {
-            return Ok(queue);
+            return Ok(Some(queue));
         }
         let mut topics = self.topics.write();
         let queues = &mut topics.queues;
@@ -235,7 +248,7 @@ impl QueueTable {
         let queue = self.map_queue(name, queue_id, Expected::All)?;
         // What is on disk and not in the table is what a deletion that failed has left.
         queue.remove()?;
-        Ok(insert(queues, queue))
+        Ok(Some(insert(queues, queue)))
     }
 
     fn map_queue(&self, topic: Arc<str>, queue_id: u32, expected: Expected) -> Result<ConsumeQueue> {

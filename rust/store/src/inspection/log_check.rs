@@ -82,7 +82,7 @@ impl LogCheck {
     pub fn finish(&mut self, against: &mut Against<'_>) -> Result<QueueCheck> {
         against.check_end();
         if let Some((at, count)) = self.unindexed {
-            let message = format!("{count} records from log offset {at} on are not in it");
+            let message = format!("{count} records from {at} on are not in it");
             against.index_finding(against.severity(at), None, message);
         }
         let mut beyond = 0;
@@ -90,8 +90,7 @@ impl LogCheck {
             beyond += 1;
             self.cursor.advance();
             if beyond == 1 {
-                let message =
-                    format!("it names log offset {}, where the log has no record", entry.log_offset);
+                let message = format!("it names {}, where the log has no record", entry.log_offset);
                 against.index_finding(against.severity(entry.log_offset), Some(entry), message);
             }
         }
@@ -121,6 +120,9 @@ impl LogCheck {
     fn queue_entry(&mut self, against: &mut Against<'_>, record: &RecordView<'_>) {
         let Some(expected) = against.rules.entry(record) else { return };
         let (topic, queue_id) = (record.topic(), record.queue_id());
+        if against.files.queues.is_deleted(topic, expected.log_offset) {
+            return;
+        }
         let offset = QueueOffset(record.queue_offset());
         let queue = against.files.queues.get(topic, queue_id);
         let found = queue.as_ref().and_then(|queue| queue.entry(offset));
@@ -130,14 +132,14 @@ impl LogCheck {
         }
         let at = expected.log_offset;
         let message = match found {
-            None => format!("the record at log offset {at} is not in it"),
+            None => format!("the record at {at} is not in it"),
             Some(found) if (found.log_offset, found.record_size) == (at, expected.record_size) => {
                 let (found, expected) = (found.tags_code, expected.tags_code);
-                format!("the record at log offset {at} has tags code {expected}, its entry {found}")
+                format!("the record at {at} has tags code {expected}, its entry {found}")
             }
             Some(found) => {
                 let (size, other, other_size) = (expected.record_size, found.log_offset, found.record_size);
-                format!("it names {other_size} bytes at log offset {other}, the log has {size} bytes at {at}")
+                format!("it names {other_size} bytes at {other}, the log has {size} bytes at {at}")
             }
         };
         let path = against.layout.consume_queues.join(topic).join(queue_id.to_string());
@@ -160,7 +162,7 @@ impl LogCheck {
             if entry.log_offset == at {
                 self.found.push(entry);
             } else if entry.log_offset.0 >= against.log_start() {
-                let message = format!("it names log offset {}, where no record begins", entry.log_offset);
+                let message = format!("it names {}, where no record begins", entry.log_offset);
                 against.index_finding(against.severity(entry.log_offset), Some(entry), message);
             }
         }
@@ -175,8 +177,7 @@ impl LogCheck {
             return Ok(());
         }
         let (found, expected) = (self.found.len(), self.hashes.len());
-        let message =
-            format!("the record at log offset {at} has {expected} keys, its {found} entries are others");
+        let message = format!("the record at {at} has {expected} keys, its {found} entries are others");
         against.index_finding(against.severity(at), self.found.first().copied(), message);
         Ok(())
     }

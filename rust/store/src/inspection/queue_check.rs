@@ -95,11 +95,7 @@ fn check_queue(
         }
         let is_rebuilt = examined.was_killed && entry.log_offset >= checked_from;
         let severity = if is_rebuilt { Severity::Note } else { Severity::Error };
-        report(
-            severity,
-            offset,
-            format!("it names log offset {}, where its record is not", entry.log_offset),
-        );
+        report(severity, offset, format!("it names {}, where its record is not", entry.log_offset));
     });
 }
 
