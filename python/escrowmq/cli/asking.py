@@ -23,6 +23,7 @@ Agree = Callable[[str], None]
 REFUSED: Final = 1
 NOT_THERE: Final = 3
 UNREACHABLE: Final = 4
+_PORT_MAX: Final = 65_535
 
 _SEEN_IN: Final[Mapping[str, str]] = {
     "topic": "`escrowmq topic list` shows those that are there",
@@ -55,7 +56,7 @@ class _NameServers(click.ParamType[list[str]]):
         addresses = [part.strip().removeprefix("http://") for part in str(value).split(";") if part.strip()]
         for address in addresses:
             host, _, port = address.rpartition(":")
-            if not host or not port.isdecimal():
+            if not host or not port.isdecimal() or not 0 < int(port) <= _PORT_MAX:
                 self.fail(f"{address!r} is not HOST:PORT", param, ctx)
         if not addresses:
             self.fail("names no name server", param, ctx)

@@ -113,7 +113,7 @@ class LocalBroker:
         body: bytes,
         *,
         tags: str | None = None,
-        keys: Sequence[str] = (),
+        keys: str | Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
     ) -> None:
         """Sends a message as a producer does, and returns when it is acknowledged.
@@ -122,7 +122,7 @@ class LocalBroker:
             Refused: The broker does not want it; the message says why.
             NoAnswer: The broker does not answer.
         """
-        named = {TAGS: tags or "", KEYS: " ".join(keys), **(properties or {})}
+        named = {TAGS: tags or "", KEYS: keys if isinstance(keys, str) else " ".join(keys), **(properties or {})}
         given = {name: value for name, value in named.items() if value}
         self._ask(requests.send(topic, body, group=_PRODUCER_GROUP, properties=given))
 

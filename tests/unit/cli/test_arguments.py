@@ -57,6 +57,7 @@ def test_pairs_are_read_up_to_the_first_sign() -> None:
     ("arguments", "words"),
     [
         (["topic", "list", "--namesrv", "nowhere"], "'nowhere' is not HOST:PORT"),
+        (["topic", "list", "--namesrv", "127.0.0.1:99999"], "'127.0.0.1:99999' is not HOST:PORT"),
         (["topic", "list", "--namesrv", ";"], "names no name server"),
         (["topic", "list", "--timeout", "0"], "not in the range"),
         (["topic", "create", "orders", "--queues", "0"], "not in the range"),
