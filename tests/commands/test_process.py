@@ -26,9 +26,14 @@ def following(broker: LocalBroker) -> Iterator[subprocess.Popen[bytes]]:
     broker.create_topic("orders", queues=2)
     broker.send("orders", b"first")
     arguments = command(broker, "message", "read", "orders", "--follow", "--from=earliest")
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, preexec_fn=die_with_parent) as process:
-        yield process
-        process.kill()
+    # Whoever starts tests in the background has Ctrl-C ignored, and processes of theirs inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, preexec_fn=die_with_parent) as process:
+            yield process
+            process.kill()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def read_line(process: subprocess.Popen[bytes]) -> bytes:
