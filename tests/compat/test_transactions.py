@@ -123,3 +123,17 @@ def test_it_is_given_up_after_the_last_question_and_found_in_the_discard_topic()
         (discarded,) = broker.messages("TRANS_CHECK_MAX_TIME_TOPIC", count=1)
         assert discarded.properties["UNIQ_KEY"] == "A"
         assert bodies(broker) == []
+
+
+def test_how_far_they_are_is_written_down_when_it_changes_and_not_again(broker: LocalBroker) -> None:
+    offsets = broker.data / "config" / "consumerOffset.json"
+    with TransactionPeer(broker.address) as producer:
+        assert producer.end(producer.prepare("A"), COMMIT).code == ResponseCode.SUCCESS
+    for _ in range(3):
+        broker.clock.advance(seconds=CHECK_S)
+    written = offsets.read_text()
+    assert '"RMQ_SYS_TRANS_HALF_TOPIC@CID_RMQ_SYS_TRANS":{0:1}' in written.replace('"0"', "0").replace(" ", "")
+    modified_ns = offsets.stat().st_mtime_ns
+    for _ in range(3):
+        broker.clock.advance(seconds=CHECK_S)
+    assert offsets.stat().st_mtime_ns == modified_ns

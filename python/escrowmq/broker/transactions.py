@@ -75,8 +75,8 @@ class Transactions:
         self._hold()
         self._progress.reach(self.journal.progress(), end_offset=self._store.log_end)
         half_offset, op_offset = self._progress.durable(self._store.durable_end)
-        self._server.commit_consumer_offset(PROGRESS_GROUP, HALF_TOPIC, HALF_QUEUE_ID, half_offset)
-        self._server.commit_consumer_offset(PROGRESS_GROUP, OP_TOPIC, HALF_QUEUE_ID, op_offset)
+        self._tell_progress(HALF_TOPIC, half_offset)
+        self._tell_progress(OP_TOPIC, op_offset)
         if self.index.end - self.index.saved_end > SNAPSHOT_SIZE_BYTES:
             # Where the log is not durable that far, the next time will do.
             self.index.save()
@@ -104,6 +104,11 @@ class Transactions:
         """As it was saved, and never beyond what the log still holds after a crash."""
         saved = self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) or 0
         return max(0, min(saved, self._end_of(topic)))
+
+    def _tell_progress(self, topic: str, offset: int) -> None:
+        # Only what has changed: a commit has all offsets written again, also on a broker that does nothing.
+        if self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) != offset:
+            self._server.commit_consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID, offset)
 
     def _end_of(self, topic: str) -> int:
         queue = self._store.queue(topic, HALF_QUEUE_ID)
