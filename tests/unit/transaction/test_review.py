@@ -1,0 +1,365 @@
+"""What a review found: each fails where a transaction is lost, doubled, asked about too often, or costs too much."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.broker.desk import Desk, TestRequest
+from tests.unit.broker.test_transactions import SEND, answer_of
+from tests.unit.broker.test_transactions import prepare as prepare_fields
+from tests.unit.transaction.room_desk import GROUP, INTERVAL_MS, TOPIC, Place, RoomDesk, an_end, places
+from tests.unit.transaction.values import Known
+
+from escrowmq import _core
+from escrowmq.broker import processors
+from escrowmq.protocol import properties
+from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.transaction import checking
+from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.preparing import is_same_prepare
+from escrowmq.transaction.resuming import resume
+from escrowmq.transaction.ruling import CheckRules
+from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC
+from escrowmq.transaction.upkeep import put_back_before
+
+COMMIT, ROLLBACK = Decision.COMMIT, Decision.ROLLBACK
+
+
+class SmallDesk(RoomDesk):
+    """A room whose store takes small bodies only, once it is opened again."""
+
+    body_size_max_bytes = 4 << 20
+
+    def open(self) -> None:
+        opened = _core.Store.open
+
+        def open_small(folder: Path, **options: object) -> _core.Store:
+            return opened(folder, body_size_max_bytes=self.body_size_max_bytes, **options)  # type: ignore[arg-type]
+
+        store_class = _core.Store
+
+        class Opener:
+            open = staticmethod(open_small)
+
+        _core.Store = Opener  # type: ignore[misc, assignment]
+        try:
+            super().open()
+        finally:
+            _core.Store = store_class  # type: ignore[misc]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[SmallDesk]:
+    desk = SmallDesk(tmp_path)
+    yield desk
+    desk.close()
+
+
+def half_of_apache(room: RoomDesk, half: _core.Record, **more: str) -> Place:
+    """A half record as Apache's broker writes it, which the index reads from the log when it is opened again."""
+    pairs = {**half.properties, **more}
+    (receipt,) = room.store.append([_core.Message.copy_of(half, properties=properties.encode(pairs))])
+    return Place(receipt.queue_offset, receipt.log_offset)
+
+
+def half_at(room: RoomDesk, place: Place) -> _core.Record:
+    room.settle()
+    return room.store.record_at(place.log_offset)
+
+
+def discard(room: RoomDesk) -> _core.Record:
+    """Has the one that is pending given up; its discard record."""
+    room.connect()
+    for _ in range(room.rules.checks_max + 1):
+        room.round()
+    (record,) = room.store.read(DISCARD_TOPIC, 0, 0)
+    return record
+
+
+def test_one_that_can_not_be_put_back_keeps_no_other_from_being_asked_about(small: SmallDesk) -> None:
+    """A body that was allowed when it was prepared, here or at an Apache broker, and is not now."""
+    small.prepare("large", body=b"x" * 10_000)
+    small.prepare("other")
+    small.body_size_max_bytes = 1_000
+    small.reopen()
+    small.connect()
+    small.clock.advance(INTERVAL_MS)
+    for _ in range(3):
+        try:
+            small.check_back.run()
+        except Exception:  # noqa: BLE001 - `Background` goes on after it
+            small.clock.advance(1_000)
+    small.settle()
+    small.check_back.run()
+    assert "other" in [asked.unique_id for asked in small.peers.asked]
+
+
+def test_what_was_taken_can_be_committed_whatever_the_limits_are_now(small: SmallDesk) -> None:
+    place = small.prepare("large", body=b"x" * 10_000)
+    small.body_size_max_bytes = 1_000
+    small.reopen()
+    assert small.end(place, COMMIT).code == ResponseCode.SUCCESS
+
+
+def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk) -> None:
+    """A message with an immunity is put back in every round of an Apache broker, three days long, and keeps its copies."""
+    place = room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200")
+    half = half_at(room, place)
+    pairs = {**half.properties, "TRAN_PREPARED_QUEUE_OFFSET": "0"}
+    copy = _core.Message.copy_of(half, properties=properties.encode(pairs))
+    for _ in range(9):
+        room.store.append([copy] * 1_000)
+    room.settle()
+    room.reopen()
+    assert room.end(place, ROLLBACK).code == ResponseCode.SUCCESS
+
+
+def test_of_two_messages_with_one_id_in_a_batch_none_is_lost(tmp_path: Path) -> None:
+    room = RoomDesk(tmp_path)
+    desk = Desk(room=room)
+    requests = [TestRequest(SEND, prepare_fields(), b"one"), TestRequest(SEND, prepare_fields(), b"two")]
+    outcomes = [answer_of(outcome) for _, outcome in processors.process(desk.context, requests)]
+    room.settle()
+    assert [answer.code for answer in outcomes] == [ResponseCode.SUCCESS] * 2
+    bodies = sorted(bytes(record.body) for record in room.store.iterate(HALF_TOPIC, 0))
+    room.close()
+    assert bodies == [b"one", b"two"]
+
+
+def test_one_that_was_resumed_and_committed_is_not_delivered_again_by_a_second_resume(room: RoomDesk) -> None:
+    room.prepare("A")
+    record = discard(room)
+    resume(record.log_offset, room.index, room.store, room.journal)
+    room.settle()
+    (pending,) = room.index.pending()
+    room.end(Place(pending.half_offset, pending.log_offset), COMMIT)
+    # The operator's first answer was lost, and the command is called again.
+    resume(record.log_offset, room.index, room.store, room.journal)
+    room.settle()
+    for pending in room.index.pending():
+        room.end(Place(pending.half_offset, pending.log_offset), COMMIT)
+    assert room.delivered() == ["A"]
+
+
+def test_one_that_apache_had_put_back_for_its_immunity_can_be_resumed(room: RoomDesk) -> None:
+    place = room.prepare("A")
+    half_of_apache(room, half_at(room, place), TRAN_PREPARED_QUEUE_OFFSET="0")
+    room.settle()
+    room.reopen()
+    record = discard(room)
+    assert resume(record.log_offset, room.index, room.store, room.journal)[0] is None
+    assert room.pending() == ["A"]
+
+
+def test_what_apache_resumed_is_pending_here(room: RoomDesk) -> None:
+    """Apache's broker appends our discard record to the half topic, with a counter of 0 and all other properties."""
+    place = room.prepare("A")
+    record = discard(room)
+    half = half_at(room, place)
+    pairs = {**record.properties, "TRANSACTION_CHECK_TIMES": "0"}
+    room.store.append([_core.Message.copy_of(half, properties=properties.encode(pairs))])
+    room.settle()
+    room.reopen()
+    assert room.pending() == ["A"]
+
+
+def test_no_question_is_sent_twice_to_a_producer_that_reads_slowly(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("A")
+    room.round(leaves=False)
+    room.round(leaves=False)
+    room.round(leaves=False)
+    room.let_leave()
+    assert len(set(places(room.peers.asked))) == len(room.peers.asked)
+
+
+def test_while_one_producer_does_not_read_another_of_its_group_is_asked(room: RoomDesk) -> None:
+    room.connect(1, "10.0.0.1:7")
+    room.connect(2, "10.0.0.9:1")
+    room.prepare("A")
+    for _ in range(3):
+        room.round(leaves=False)
+    assert 2 in [asked.connection for asked in room.peers.asked]
+
+
+def test_a_contradiction_is_answered_when_what_it_contradicts_is_on_disk(room: RoomDesk) -> None:
+    place = room.prepare("A")
+    first = room.ending.end([an_end(place, ROLLBACK)])[0]
+    room.ending.end([an_end(place, COMMIT)])
+    again = room.ending.end([an_end(place, COMMIT)])[0]
+    assert again.code == ResponseCode.ILLEGAL_OPERATION
+    assert again.end_offset >= first.end_offset
+
+
+def test_a_second_resume_is_answered_when_the_first_is_on_disk(room: RoomDesk) -> None:
+    room.prepare("A")
+    record = discard(room)
+    _, first = resume(record.log_offset, room.index, room.store, room.journal)
+    _, second = resume(record.log_offset, room.index, room.store, room.journal)
+    assert second >= first
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_a_commit_counts_whose_first_half_message_has_left_with_its_segment(
+    room: RoomDesk, *, is_reopened: bool
+) -> None:
+    """The producer knows where it prepared, and nothing of a copy that was put back."""
+    place = room.prepare("A")
+    for _ in range(3):
+        room.store.append([_core.Message("filler", b"x" * 900_000)])
+    room.settle()
+    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
+    assert put_back_before(last_segment, room.index, room.store, room.journal) == 1
+    room.settle()
+    room.store.hold_from(room.index.first_live_log_offset)
+    room.clock.advance(4_000_000_000)
+    room.store.set_retention(age_ms=1, hour=4, disk_clean_ratio=1.0)
+    room.store.flush()
+    assert room.store.expire(any_hour=True).log_start > place.log_offset
+    if is_reopened:
+        room.reopen()
+    assert room.pending() == ["A"]
+    settled = room.end(place, COMMIT)
+    assert (settled.code, settled.remark) == (ResponseCode.SUCCESS, None)
+    assert room.delivered() == ["A"]
+
+
+def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDesk) -> None:
+    """Another transaction with the same id was: its message is not this one's."""
+    rolled_back = room.prepare("A", body=b"one")
+    room.end(rolled_back, ROLLBACK)
+    committed = room.prepare("A", body=b"two")
+    room.end(committed, COMMIT)
+    room.index.forget_decided_before(room.clock.wall_ms() + 1)
+    assert room.end(rolled_back, COMMIT).code == ResponseCode.ILLEGAL_OPERATION
+
+
+def test_many_that_are_immune_keep_nobody_else_from_being_asked_about(
+    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round that takes too long ends where it is; the next one begins at the front again. In small: 30 of 60,000 ms."""
+    monkeypatch.setattr(checking, "ROUND_MS_MAX", 30)
+    room.connect()
+    for number in range(400):
+        room.prepare(f"immune {number}", CHECK_IMMUNITY_TIME_IN_SECONDS="86400")
+    room.prepare("ripe")
+    asked = [question.unique_id for _ in range(20) for question in room.round()]
+    assert "ripe" in asked
+
+
+def test_a_copy_that_is_put_back_for_its_segment_is_no_new_question(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("A")
+    (first,) = room.round()
+    put_back_before(room.store.log_end + 1, room.index, room.store, room.journal)
+    room.settle()
+    (second,) = room.round()
+    numbers = [
+        record.find_property(properties.CHECK_TIMES)
+        for question in (first, second)
+        for record in _core.decode_records(question.body)
+    ]
+    assert len(set(numbers)) == len(numbers), numbers
+
+
+def test_half_messages_that_are_more_than_a_segment_are_not_put_back_for_ever(room: RoomDesk) -> None:
+    """As `Transactions._rescue` does it once a second, while the disk stays as full as it is."""
+    for number in range(30):
+        room.prepare(f"{number}", body=b"x" * 100_000)
+    put_back = 0
+    for _ in range(20):
+        last_segment = room.store.log_end - room.store.log_end % (1 << 20)
+        put_back += put_back_before(last_segment, room.index, room.store, room.journal)
+        room.settle()
+    assert put_back <= 60, f"{put_back} copies of 30 half messages"
+
+
+def test_one_with_an_old_copy_of_apaches_is_put_back_too(room: RoomDesk) -> None:
+    """A copy that no op record names holds its segment, though the newest copy is elsewhere."""
+    place = room.prepare("A")
+    half = half_at(room, place)
+    for _ in range(3):
+        room.store.append([_core.Message("filler", b"x" * 900_000)])
+    half_of_apache(room, half, TRANSACTION_CHECK_TIMES="1")
+    room.settle()
+    room.reopen()
+    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
+    put_back_before(last_segment, room.index, room.store, room.journal)
+    first = room.index.first_live_log_offset
+    assert first is not None
+    assert first >= last_segment
+
+
+def test_what_the_journal_keeps_does_not_grow_with_what_is_decided(room: RoomDesk) -> None:
+    room.prepare("old")
+    for number in range(3_000):
+        place = room.journal.append([a_half(str(number))])[0]
+        room.ending.end([an_end(Place(place.queue_offset, place.log_offset), ROLLBACK)])
+    room.journal.progress()
+    kept = len(room.journal._ops)  # noqa: SLF001 - what it keeps is what this is about
+    assert kept < 1_000
+
+
+def test_a_prepare_that_is_sent_again_after_the_clock_was_set_back_is_the_same() -> None:
+    known = Known(root_store_ms=100_000, group=GROUP, topic=TOPIC, body_crc=7)
+    assert is_same_prepare(known, group=GROUP, topic=TOPIC, body_crc=7, now_ms=95_000)
+
+
+def test_a_contradiction_is_written_down_however_many_there_were(
+    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from escrowmq.transaction import ending
+    from escrowmq.transaction.topics import AUDIT_TOPIC
+
+    monkeypatch.setattr(ending, "AUDITED_MAX", 3)
+    for number in range(5):
+        place = room.prepare(str(number))
+        room.end(place, ROLLBACK)
+        room.end(place, COMMIT)
+    assert len(list(room.store.iterate(AUDIT_TOPIC, 0))) == 5
+
+
+def test_a_resume_takes_no_record_from_the_inside_of_a_message(room: RoomDesk) -> None:
+    """Whoever sends a body decides what stands in it, and knows where it goes."""
+    room.prepare("A")
+    record = discard(room)
+    offset = room.store.log_end
+    # A plain message in front, whose body begins at a known place: a record that says it stands there.
+    probe = room.store.append([_core.Message("orders", b"x" * 10, queue_id=0)])[0]
+    body_at = 4 * 5 + 8 * 2 + 4 + 8 + 8 + 8 + 8 + 4 + 8 + 4
+    at = probe.end_offset + body_at
+    del offset, body_at
+    forged = bytearray(record.bytes)
+    room.settle()
+    sizes = room.store.record_at(probe.log_offset)
+    start = bytes(sizes.bytes).index(b"x" * 10)
+    at = probe.end_offset + start
+    forged[28:36] = at.to_bytes(8, "big")
+    room.store.append([_core.Message("orders", bytes(forged), queue_id=0)])
+    room.settle()
+    before = len(list(room.store.iterate(HALF_TOPIC, 0)))
+    remark, _ = resume(at, room.index, room.store, room.journal)
+    room.settle()
+    assert remark is not None
+    assert len(list(room.store.iterate(HALF_TOPIC, 0))) == before
+
+
+def a_half(unique_id: str) -> _core.Message:
+    from escrowmq.transaction.preparing import half_properties
+
+    pairs = half_properties({"TRAN_MSG": "true", "PGROUP": GROUP, "UNIQ_KEY": unique_id}, topic=TOPIC, queue_id=1)
+    return _core.Message(HALF_TOPIC, b"body", properties=properties.encode(pairs), born_timestamp_ms=1)
+
+
+def test_what_is_kept_of_decided_ones_has_a_limit(room: RoomDesk) -> None:
+    """An hour at 20,000 a second is 72 million of them, at 186 bytes: 13 GB."""
+    count = 100_000
+    for first in range(0, count, 1_000):
+        receipts = room.journal.append([a_half(f"{number:032X}") for number in range(first, first + 1_000)])
+        room.ending.end([an_end(Place(one.queue_offset, one.log_offset), ROLLBACK) for one in receipts])
+    room.index.forget_decided_before(room.clock.wall_ms() - 3_600_000)
+    assert room.index.decided_count < count, f"{room.index.memory_bytes} bytes"
+
+
+def test_rules_are_used() -> None:
+    assert CheckRules(1, 1, 1).checks_max == 1
