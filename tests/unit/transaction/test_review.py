@@ -18,7 +18,6 @@ from escrowmq.transaction import checking
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.preparing import is_same_prepare
 from escrowmq.transaction.resuming import resume
-from escrowmq.transaction.ruling import CheckRules
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC
 from escrowmq.transaction.upkeep import put_back_before
 
@@ -361,5 +360,52 @@ def test_what_is_kept_of_decided_ones_has_a_limit(room: RoomDesk) -> None:
     assert room.index.decided_count < count, f"{room.index.memory_bytes} bytes"
 
 
-def test_rules_are_used() -> None:
-    assert CheckRules(1, 1, 1).checks_max == 1
+def test_what_is_kept_of_a_pending_one_has_a_limit(tmp_path: Path) -> None:
+    """The documentation says 142 bytes; ids and groups are as long as a peer likes, and are kept in memory."""
+    room = RoomDesk(tmp_path)
+    desk = Desk(room=room)
+    for number in range(200):
+        text = f"{number:05}"
+        fields = prepare_fields(PGROUP=text + "g" * 14_000, UNIQ_KEY=text + "u" * 7_000)
+        list(processors.process(desk.context, [TestRequest(SEND, fields, b"body")]))
+    each = room.index.memory_bytes // max(1, room.index.pending_count)
+    room.close()
+    assert each < 2_000, f"{each} bytes each"
+
+
+def test_a_store_opens_whose_committed_one_apache_had_put_back_often(room: RoomDesk) -> None:
+    """Apache's broker died between the final message and its op record."""
+    half = half_at(room, room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200"))
+    pairs = {**half.properties, "TRAN_PREPARED_QUEUE_OFFSET": "0"}
+    copy = _core.Message.copy_of(half, properties=properties.encode(pairs))
+    for _ in range(9):
+        room.store.append([copy] * 1_000)
+    final = _core.Message.copy_of(
+        half, topic=TOPIC, queue_id=1, sys_flag=8, prepared_transaction_offset=half.log_offset
+    )
+    room.store.append([final])
+    room.settle()
+    room.reopen()
+    assert room.delivered() == ["A"]
+
+
+def test_the_oldest_that_is_pending_is_the_one_that_was_prepared_first(room: RoomDesk) -> None:
+    """As `tx watch` shows it: the first of the list, which is in the order of the newest copies."""
+    from tests.unit.broker.desk import Desk as Tables
+
+    from escrowmq.protocol.bodies.transactions import decode_transactions
+
+    room.connect()
+    room.prepare("first")
+    room.clock.advance(INTERVAL_MS // 2)
+    room.prepare("second", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
+    room.round()
+    answer = Tables(room=room).ask(_list_code(), {"state": "pending", "countMax": "1"})
+    listed = decode_transactions(answer.body)
+    assert listed.transactions[0].prepared_ms == room.index.oldest_root_store_ms
+
+
+def _list_code() -> int:
+    from escrowmq.protocol.request_codes import RequestCode
+
+    return RequestCode.ESCROWMQ_LIST_TRANSACTIONS
