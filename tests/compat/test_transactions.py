@@ -137,3 +137,18 @@ def test_how_far_they_are_is_written_down_when_it_changes_and_not_again(broker: 
     for _ in range(3):
         broker.clock.advance(seconds=CHECK_S)
     assert offsets.stat().st_mtime_ns == modified_ns
+
+
+def test_a_half_message_stays_in_the_log_from_the_moment_of_its_append() -> None:
+    """A disk that is too full has old segments go at any time, also between two looks at what is pending."""
+    settings = {"store.disk_force_ratio": 0.0001, "store.segment_size_bytes": 2 << 20}
+    with LocalBroker(settings=settings, flush="async") as broker, TransactionPeer(broker.address) as producer:
+        broker.create_topic("orders", queues=1)
+        broker.clock.advance(seconds=1)
+        prepared = producer.prepare("A")
+        for _ in range(4):
+            broker.send("orders", b"x" * 1_000_000)
+        store = broker._servers.broker.store  # noqa: SLF001 - what the housekeeper does in a time of its own
+        store.flush()
+        store.expire()
+        assert producer.end(prepared, COMMIT).code == ResponseCode.SUCCESS

@@ -127,8 +127,9 @@ class Transactions:
         return journal
 
     def _hold(self) -> None:
-        """Nothing that is pending falls off the log."""
-        self._store.hold_from(self.index.first_live_log_offset)
+        """Nothing that is pending falls off the log, nor what is prepared before we look again."""
+        first = self.index.first_live_log_offset
+        self._store.hold_from(self._store.log_end if first is None else first)
 
     def _rescue(self) -> None:
         """While the disk is too full, half messages leave old segments, so that these may go."""
