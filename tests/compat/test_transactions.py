@@ -148,7 +148,7 @@ def test_a_half_message_stays_in_the_log_from_the_moment_of_its_append() -> None
         prepared = producer.prepare("A")
         for _ in range(4):
             broker.send("orders", b"x" * 1_000_000)
-        store = broker._servers.broker.store  # noqa: SLF001 - what the housekeeper does in a time of its own
+        store = broker._servers.broker.store
         store.flush()
         store.expire()
         assert producer.end(prepared, COMMIT).code == ResponseCode.SUCCESS

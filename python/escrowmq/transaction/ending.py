@@ -144,7 +144,9 @@ class Ending:
             self._audited.add(seen)
             audit = audit_message("contradiction", transaction, decision, state=state, who=end.who)
         remark = f"the transaction is {state.replace('_', ' ')} already"
-        return _Plan(Settled(ResponseCode.ILLEGAL_OPERATION, remark), Ruling.CONTRADICTION, audit=audit)
+        # What it contradicts may be lost to a power failure as long as it is not durable.
+        settled = Settled(ResponseCode.ILLEGAL_OPERATION, remark, transaction.decision_end)
+        return _Plan(settled, Ruling.CONTRADICTION, audit=audit)
 
     def _forgotten(self, end: End) -> _Plan:
         """What the index does not list was decided long ago, or never was: the log tells."""
@@ -202,6 +204,6 @@ class Ending:
     def _settled(self, plan: _Plan, end_offset: int) -> Settled:
         if plan.ruling is Ruling.DECIDE and plan.mark is not None and plan.mark.kind is not None:
             self._counters.decided(plan.mark.kind)
-        if plan.ruling is None or plan.settled.end_offset:
+        if plan.ruling is None or (plan.settled.end_offset and plan.audit is None):
             return plan.settled
         return Settled(plan.settled.code, plan.settled.remark, end_offset)

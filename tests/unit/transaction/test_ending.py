@@ -188,3 +188,12 @@ def test_every_crash_point_of_a_decision(room: RoomDesk, decision: Decision) -> 
     half = room.store.queue(HALF_TOPIC, 0)
     assert half is not None
     assert half.max_offset == records + 1
+
+
+def test_a_contradiction_is_answered_when_what_it_contradicts_is_on_disk(room: RoomDesk) -> None:
+    place = room.prepare("A")
+    first = room.ending.end([an_end(place, ROLLBACK)])[0]
+    room.ending.end([an_end(place, COMMIT)])
+    again = room.ending.end([an_end(place, COMMIT)])[0]
+    assert again.code == ResponseCode.ILLEGAL_OPERATION
+    assert again.end_offset >= first.end_offset

@@ -181,15 +181,6 @@ def test_while_one_producer_does_not_read_another_of_its_group_is_asked(room: Ro
     assert 2 in [asked.connection for asked in room.peers.asked]
 
 
-def test_a_contradiction_is_answered_when_what_it_contradicts_is_on_disk(room: RoomDesk) -> None:
-    place = room.prepare("A")
-    first = room.ending.end([an_end(place, ROLLBACK)])[0]
-    room.ending.end([an_end(place, COMMIT)])
-    again = room.ending.end([an_end(place, COMMIT)])[0]
-    assert again.code == ResponseCode.ILLEGAL_OPERATION
-    assert again.end_offset >= first.end_offset
-
-
 def test_a_second_resume_is_answered_when_the_first_is_on_disk(room: RoomDesk) -> None:
     room.prepare("A")
     record = discard(room)
