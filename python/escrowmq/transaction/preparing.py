@@ -119,7 +119,9 @@ def discarded_message(half: _core.Record, transaction: Transaction) -> _core.Mes
 
 def resumed_message(discarded: _core.Record) -> _core.Message:
     """A discarded half message as a transaction of its own, which nobody was asked about yet."""
-    pairs = {name: value for name, value in discarded.properties.items() if name != properties.ROOT}
+    # Compat: by either of these, and by a count above 0, a half message is a copy of an earlier one.
+    of_copies = (properties.ROOT, properties.PREPARED_QUEUE_OFFSET)
+    pairs = {name: value for name, value in discarded.properties.items() if name not in of_copies}
     pairs[properties.CHECK_TIMES] = "0"
     return _core.Message.copy_of(
         discarded,

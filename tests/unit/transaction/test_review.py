@@ -140,16 +140,6 @@ def test_one_that_was_resumed_and_committed_is_not_delivered_again_by_a_second_r
     assert room.delivered() == ["A"]
 
 
-def test_one_that_apache_had_put_back_for_its_immunity_can_be_resumed(room: RoomDesk) -> None:
-    place = room.prepare("A")
-    half_of_apache(room, half_at(room, place), TRAN_PREPARED_QUEUE_OFFSET="0")
-    room.settle()
-    room.reopen()
-    record = discard(room)
-    assert resume(record.log_offset, room.index, room.store, room.journal)[0] is None
-    assert room.pending() == ["A"]
-
-
 def test_what_apache_resumed_is_pending_here(room: RoomDesk) -> None:
     """Apache's broker appends our discard record to the half topic, with a counter of 0 and all other properties."""
     place = room.prepare("A")
