@@ -122,7 +122,7 @@ class Ending:
         if end.is_forced:
             plan.audit = audit_message("forced", transaction, decision, state=state, who=end.who)
         if decision is Decision.COMMIT:
-            half = self._half(end)
+            half = self._half(end.log_offset, transaction.log_offset)
             plan.final = final_message(half, topic=transaction.topic, queue_id=transaction.queue_id)
             plan.size_bytes = half.size_bytes
         decided[root] = decision.state
@@ -150,7 +150,7 @@ class Ending:
 
     def _forgotten(self, end: End) -> _Plan:
         """What the index does not list was decided long ago, or never was: the log tells."""
-        half = self._half(end)
+        half = self._half(end.log_offset)
         if half.find_property(properties.PRODUCER_GROUP) != end.group:
             raise _WrongEnd(_WRONG_GROUP)
         if half.queue_offset != end.half_offset:
@@ -163,15 +163,16 @@ class Ending:
         self._counters.contradictions += 1
         return _Plan(Settled(ResponseCode.ILLEGAL_OPERATION, "the transaction was decided otherwise long ago"))
 
-    def _half(self, end: End) -> _core.Record:
-        """The half message that an END names by its place in the log."""
-        try:
-            half = self._records.record_at(end.log_offset) if end.log_offset >= 0 else None
-        except NoRecord:
-            half = None
-        if half is None or half.topic != HALF_TOPIC:
-            raise _WrongEnd("Find prepared transaction message failed")
-        return half
+    def _half(self, *log_offsets: int) -> _core.Record:
+        """The half message at the first of these places that still has one: a copy may have left with its segment."""
+        for log_offset in log_offsets:
+            try:
+                half = self._records.record_at(log_offset) if log_offset >= 0 else None
+            except NoRecord:
+                continue
+            if half is not None and half.topic == HALF_TOPIC:
+                return half
+        raise _WrongEnd("Find prepared transaction message failed")
 
     def _has_final(self, half: _core.Record, group: str) -> bool:
         topic, unique_id = half.find_property(properties.REAL_TOPIC), half.unique_id

@@ -5,9 +5,11 @@ import json
 import pytest
 from tests.unit.transaction.room_desk import Crash, Place, RoomDesk, an_end, places
 
+from escrowmq import _core
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.topics import AUDIT_TOPIC, HALF_TOPIC, OP_TOPIC
+from escrowmq.transaction.upkeep import put_back_before
 
 COMMIT, ROLLBACK = Decision.COMMIT, Decision.ROLLBACK
 
@@ -197,3 +199,28 @@ def test_a_contradiction_is_answered_when_what_it_contradicts_is_on_disk(room: R
     again = room.ending.end([an_end(place, COMMIT)])[0]
     assert again.code == ResponseCode.ILLEGAL_OPERATION
     assert again.end_offset >= first.end_offset
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_a_commit_counts_whose_first_half_message_has_left_with_its_segment(
+    room: RoomDesk, *, is_reopened: bool
+) -> None:
+    """The producer knows where it prepared, and nothing of a copy that was put back."""
+    place = room.prepare("A")
+    for _ in range(3):
+        room.store.append([_core.Message("filler", b"x" * 900_000)])
+    room.settle()
+    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
+    assert put_back_before(last_segment, room.index, room.store, room.journal) == 1
+    room.settle()
+    room.store.hold_from(room.index.first_live_log_offset)
+    room.clock.advance(4_000_000_000)
+    room.store.set_retention(age_ms=1, hour=4, disk_clean_ratio=1.0)
+    room.store.flush()
+    assert room.store.expire(any_hour=True).log_start > place.log_offset
+    if is_reopened:
+        room.reopen()
+    assert room.pending() == ["A"]
+    settled = room.end(place, COMMIT)
+    assert (settled.code, settled.remark) == (ResponseCode.SUCCESS, None)
+    assert room.delivered() == ["A"]

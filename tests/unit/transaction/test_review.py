@@ -179,31 +179,6 @@ def test_a_second_resume_is_answered_when_the_first_is_on_disk(room: RoomDesk) -
     assert second >= first
 
 
-@pytest.mark.parametrize("is_reopened", [False, True])
-def test_a_commit_counts_whose_first_half_message_has_left_with_its_segment(
-    room: RoomDesk, *, is_reopened: bool
-) -> None:
-    """The producer knows where it prepared, and nothing of a copy that was put back."""
-    place = room.prepare("A")
-    for _ in range(3):
-        room.store.append([_core.Message("filler", b"x" * 900_000)])
-    room.settle()
-    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
-    assert put_back_before(last_segment, room.index, room.store, room.journal) == 1
-    room.settle()
-    room.store.hold_from(room.index.first_live_log_offset)
-    room.clock.advance(4_000_000_000)
-    room.store.set_retention(age_ms=1, hour=4, disk_clean_ratio=1.0)
-    room.store.flush()
-    assert room.store.expire(any_hour=True).log_start > place.log_offset
-    if is_reopened:
-        room.reopen()
-    assert room.pending() == ["A"]
-    settled = room.end(place, COMMIT)
-    assert (settled.code, settled.remark) == (ResponseCode.SUCCESS, None)
-    assert room.delivered() == ["A"]
-
-
 def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDesk) -> None:
     """Another transaction with the same id was: its message is not this one's."""
     rolled_back = room.prepare("A", body=b"one")

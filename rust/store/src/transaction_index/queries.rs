@@ -21,8 +21,12 @@ pub struct PendingRange<'a> {
 impl Index {
     /// The transaction with a copy at a half offset, if that copy stands at this log offset.
     pub fn find(&self, half_offset: u64, log_offset: u64) -> Option<Transaction> {
-        let copy = self.copies.get(half_offset).filter(|copy| copy.log_offset == log_offset)?;
-        Some(self.transaction(copy.slot))
+        let copy = self.copies.get(half_offset).filter(|copy| copy.log_offset == log_offset);
+        let known = copy.map(|copy| copy.slot);
+        // Of a root that had expired before the start no half offset is known, but that it came before all that are.
+        let expired = || self.expired_roots.get(&log_offset).copied();
+        let is_before = |slot: &Slot| half_offset < self.entries.get(*slot).first_half();
+        Some(self.transaction(known.or_else(|| expired().filter(is_before))?))
     }
 
     /// The newest undecided transaction of a group with a unique id.
