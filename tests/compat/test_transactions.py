@@ -6,8 +6,10 @@ from collections.abc import Iterator
 import pytest
 from tests.compat.transacting import COMMIT, ROLLBACK, UNKNOWN, TransactionPeer
 
+from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.testing import LocalBroker
+from escrowmq.transaction.topics import HALF_TOPIC, PROGRESS_GROUP
 
 CHECK_S = 31
 
@@ -152,3 +154,18 @@ def test_a_half_message_stays_in_the_log_from_the_moment_of_its_append() -> None
         store.flush()
         store.expire()
         assert producer.end(prepared, COMMIT).code == ResponseCode.SUCCESS
+
+
+def test_no_peer_closes_transactions_by_an_offset_that_it_commits(broker: LocalBroker) -> None:
+    """How far they are stands among the offsets of consumers, and what lies before that is closed at a start."""
+    hostile = {"consumerGroup": PROGRESS_GROUP, "topic": HALF_TOPIC, "queueId": "0", "commitOffset": "1000000"}
+    with TransactionPeer(broker.address) as producer:
+        prepared = producer.prepare("A")
+        for _ in range(80):
+            producer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, hostile)
+            broker.clock.advance(seconds=0.1)
+    broker.kill()
+    broker.reopen()
+    with TransactionPeer(broker.address) as producer:
+        assert producer.end(prepared, COMMIT).code == ResponseCode.SUCCESS
+    assert bodies(broker) == [b"body"]

@@ -116,3 +116,13 @@ def test_only_what_a_group_reads_is_cloned_unless_it_is_said_to_be_offline() -> 
     assert "orders@new" not in desk.offsets.committed
     desk.ask(CLONE, {**fields, "offline": "true"})
     assert desk.offsets.committed["orders@new"] == {0: 3, 1: 0}
+
+
+def test_nobody_moves_how_far_transactions_are() -> None:
+    desk = make()
+    group = "CID_RMQ_SYS_TRANS"
+    desk.offsets.committed[f"orders@{group}"] = {0: 1}
+    moved = desk.ask(RESET, {**NOW, "group": group})
+    cloned = desk.ask(CLONE, {"srcGroup": "billing", "destGroup": group, "topic": "orders"})
+    assert (moved.code, cloned.code) == (ResponseCode.NO_PERMISSION, ResponseCode.NO_PERMISSION)
+    assert desk.offsets.committed[f"orders@{group}"] == {0: 1}

@@ -14,11 +14,14 @@ from escrowmq.protocol.headers.reset_offset import ResetOffset
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.transaction.topics import PROGRESS_GROUP
 
 
 def reset(context: Context, request: ClientRequest) -> Answer:
     """INVOKE_BROKER_TO_RESET_OFFSET: moves a group, by itself or, where it is set so, by asking its members to move."""
     header = decode_header(ResetOffset, request.ext_fields)
+    if header.group == PROGRESS_GROUP:
+        return _is_ours()
     topic = context.topics.find(header.topic)
     if context.settings.broker.resets_offsets:
         return _reset(context, header, topic)
@@ -28,6 +31,8 @@ def reset(context: Context, request: ClientRequest) -> Answer:
 def clone(context: Context, request: ClientRequest) -> Answer:
     """CLONE_GROUP_OFFSET: a group begins where another one is, in one topic or in all that the other has read of."""
     header = decode_header(CloneGroupOffset, request.ext_fields)
+    if header.destination == PROGRESS_GROUP:
+        return _is_ours()
     topics = [header.topic] if header.topic.strip() else topics_of(context, header.source)
     for topic in topics:
         if context.topics.find(topic) is None:
@@ -40,6 +45,11 @@ def clone(context: Context, request: ClientRequest) -> Answer:
             for queue_id, offset in offsets.items():
                 context.offsets.commit_consumer_offset(header.destination, topic, queue_id, offset)
     return Answer()
+
+
+def _is_ours() -> Answer:
+    """Whoever moved how far transactions are would have the next start close those that it has passed."""
+    return Answer(ResponseCode.NO_PERMISSION, f"the group {PROGRESS_GROUP} is the broker's own")
 
 
 def _reset(context: Context, header: ResetOffset, topic: TopicConfig | None) -> Answer:

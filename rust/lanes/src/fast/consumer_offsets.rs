@@ -10,6 +10,9 @@ use parking_lot::Mutex;
 /// Queue numbers and offsets of a topic and group.
 pub type QueueOffsets = BTreeMap<i32, i64>;
 
+/// The broker itself, which keeps under this name how far transactions are done: what lies before it is closed at a start.
+const TRANSACTION_GROUP: &str = "CID_RMQ_SYS_TRANS";
+
 /// Between topic and group in a key; neither may hold it.
 const SEPARATOR: char = '@';
 
@@ -46,8 +49,12 @@ impl ConsumerOffsets {
         self.count_change();
     }
 
-    /// The same for a consumer, whose commits don't count while a reset waits for it. Whether it did.
+    /// The same for a consumer, whose commits don't count while a reset waits for it, nor in the broker's own name. Whether
+    /// it did.
     pub(super) fn commit_by_consumer(&self, group: &str, topic: &str, queue_id: i32, offset: i64) -> bool {
+        if group == TRANSACTION_GROUP {
+            return false;
+        }
         let key = key(group, topic);
         let mut tables = self.tables.lock();
         if tables.reset.get(&*key).is_some_and(|offsets| offsets.contains_key(&queue_id)) {
@@ -177,6 +184,14 @@ mod tests {
         assert_eq!(offsets.take_reset("g", "t", 0), None);
         assert!(offsets.commit_by_consumer("g", "t", 0, 11));
         assert_eq!(offsets.get("g", "t", 0), Some(11));
+    }
+
+    #[test]
+    fn no_consumer_says_how_far_transactions_are() {
+        let offsets = ConsumerOffsets::default();
+        offsets.commit(TRANSACTION_GROUP, "t", 0, 3);
+        assert!(!offsets.commit_by_consumer(TRANSACTION_GROUP, "t", 0, 1_000));
+        assert_eq!(offsets.get(TRANSACTION_GROUP, "t", 0), Some(3));
     }
 
     #[test]
