@@ -1,4 +1,7 @@
-"""What a review found: each fails where a transaction is lost, doubled, asked about too often, or costs too much."""
+"""What a review found and nobody has repaired yet: transactions lost, doubled, asked about too often, or too costly.
+
+Whoever repairs one takes its test to where it belongs; one that passes here fails.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +16,17 @@ from tests.unit.transaction.values import Known
 from escrowmq import _core
 from escrowmq.broker import processors
 from escrowmq.protocol import properties
+from escrowmq.protocol.bodies.transactions import decode_transactions
+from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
-from escrowmq.transaction import checking
+from escrowmq.transaction import checking, ending
 from escrowmq.transaction.decisions import Decision
-from escrowmq.transaction.preparing import is_same_prepare
+from escrowmq.transaction.preparing import half_properties, is_same_prepare
 from escrowmq.transaction.resuming import resume
-from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC
+from escrowmq.transaction.topics import AUDIT_TOPIC, DISCARD_TOPIC, HALF_TOPIC
 from escrowmq.transaction.upkeep import put_back_before
+
+pytestmark = pytest.mark.xfail(reason="found by a review, and not repaired yet", strict=True)
 
 COMMIT, ROLLBACK = Decision.COMMIT, Decision.ROLLBACK
 
@@ -101,7 +108,7 @@ def test_what_was_taken_can_be_committed_whatever_the_limits_are_now(small: Smal
 
 
 def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk) -> None:
-    """A message with an immunity is put back in every round of an Apache broker, three days long, and keeps its copies."""
+    """A message with an immunity is put back in every round of Apache's, three days long, and keeps all copies."""
     place = room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200")
     half = half_at(room, place)
     pairs = {**half.properties, "TRAN_PREPARED_QUEUE_OFFSET": "0"}
@@ -192,7 +199,7 @@ def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDes
 def test_many_that_are_immune_keep_nobody_else_from_being_asked_about(
     room: RoomDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A round that takes too long ends where it is; the next one begins at the front again. In small: 30 of 60,000 ms."""
+    """A round that takes too long ends where it is; the next one begins at the front again. Here 30 ms, not 60,000."""
     monkeypatch.setattr(checking, "ROUND_MS_MAX", 30)
     room.connect()
     for number in range(400):
@@ -251,7 +258,7 @@ def test_what_the_journal_keeps_does_not_grow_with_what_is_decided(room: RoomDes
         place = room.journal.append([a_half(str(number))])[0]
         room.ending.end([an_end(Place(place.queue_offset, place.log_offset), ROLLBACK)])
     room.journal.progress()
-    kept = len(room.journal._ops)  # noqa: SLF001 - what it keeps is what this is about
+    kept = len(room.journal._ops)
     assert kept < 1_000
 
 
@@ -263,9 +270,6 @@ def test_a_prepare_that_is_sent_again_after_the_clock_was_set_back_is_the_same()
 def test_a_contradiction_is_written_down_however_many_there_were(
     room: RoomDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from escrowmq.transaction import ending
-    from escrowmq.transaction.topics import AUDIT_TOPIC
-
     monkeypatch.setattr(ending, "AUDITED_MAX", 3)
     for number in range(5):
         place = room.prepare(str(number))
@@ -278,12 +282,8 @@ def test_a_resume_takes_no_record_from_the_inside_of_a_message(room: RoomDesk) -
     """Whoever sends a body decides what stands in it, and knows where it goes."""
     room.prepare("A")
     record = discard(room)
-    offset = room.store.log_end
-    # A plain message in front, whose body begins at a known place: a record that says it stands there.
+    # A message in front tells where the next one's body will stand; the record in that body says that it stands there.
     probe = room.store.append([_core.Message("orders", b"x" * 10, queue_id=0)])[0]
-    body_at = 4 * 5 + 8 * 2 + 4 + 8 + 8 + 8 + 8 + 4 + 8 + 4
-    at = probe.end_offset + body_at
-    del offset, body_at
     forged = bytearray(record.bytes)
     room.settle()
     sizes = room.store.record_at(probe.log_offset)
@@ -300,8 +300,6 @@ def test_a_resume_takes_no_record_from_the_inside_of_a_message(room: RoomDesk) -
 
 
 def a_half(unique_id: str) -> _core.Message:
-    from escrowmq.transaction.preparing import half_properties
-
     pairs = half_properties({"TRAN_MSG": "true", "PGROUP": GROUP, "UNIQ_KEY": unique_id}, topic=TOPIC, queue_id=1)
     return _core.Message(HALF_TOPIC, b"body", properties=properties.encode(pairs), born_timestamp_ms=1)
 
@@ -347,21 +345,11 @@ def test_a_store_opens_whose_committed_one_apache_had_put_back_often(room: RoomD
 
 def test_the_oldest_that_is_pending_is_the_one_that_was_prepared_first(room: RoomDesk) -> None:
     """As `tx watch` shows it: the first of the list, which is in the order of the newest copies."""
-    from tests.unit.broker.desk import Desk as Tables
-
-    from escrowmq.protocol.bodies.transactions import decode_transactions
-
     room.connect()
     room.prepare("first")
     room.clock.advance(INTERVAL_MS // 2)
     room.prepare("second", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
     room.round()
-    answer = Tables(room=room).ask(_list_code(), {"state": "pending", "countMax": "1"})
+    answer = Desk(room=room).ask(RequestCode.ESCROWMQ_LIST_TRANSACTIONS, {"state": "pending", "countMax": "1"})
     listed = decode_transactions(answer.body)
     assert listed.transactions[0].prepared_ms == room.index.oldest_root_store_ms
-
-
-def _list_code() -> int:
-    from escrowmq.protocol.request_codes import RequestCode
-
-    return RequestCode.ESCROWMQ_LIST_TRANSACTIONS
