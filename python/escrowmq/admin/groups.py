@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from escrowmq.admin.client import Admin, Outcome, expect
 from escrowmq.admin.connections import Question
-from escrowmq.admin.place import Place
 from escrowmq.errors import NotThere
 from escrowmq.model import names
 from escrowmq.model.message_queue import MessageQueue
+from escrowmq.model.place import Place
 from escrowmq.model.route import MASTER_ID
 from escrowmq.model.subscription import SubscriptionGroup
 from escrowmq.protocol.bodies.connections import ConsumerConnections, decode_consumer_connections

@@ -16,8 +16,8 @@ from escrowmq.admin import requests
 from escrowmq.admin.client import Admin, Outcome, expect, judge, reading_address
 from escrowmq.admin.connections import Question
 from escrowmq.admin.messages import PULLED, FoundMessage, found_message, records_of
-from escrowmq.admin.place import Place
 from escrowmq.model import names
+from escrowmq.model.place import Place
 from escrowmq.model.subscription import ALL_TAGS, SQL92, TAG
 from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.pull_message import PullAnswer

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from escrowmq.admin.client import Admin
-from escrowmq.admin.place import Place
+from escrowmq.model.place import Place
 
 Command = Callable[..., Any]
 

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from escrowmq.admin import groups, topics
 from escrowmq.admin.client import Admin
-from escrowmq.admin.place import Place
 from escrowmq.cli import output
 from escrowmq.cli.arguments import TIME_HELP, Command, Number, Where, target_brokers, target_options
 from escrowmq.cli.asking import Agree, agreeing, asking
 from escrowmq.errors import NotThere
 from escrowmq.model import names
+from escrowmq.model.place import Place
 from escrowmq.model.subscription import SubscriptionGroup
 
 _SUMMARY: Final = {

@@ -12,10 +12,10 @@ from msgspec.structs import asdict
 
 from escrowmq.admin import messages, reading, redelivery
 from escrowmq.admin.client import Admin
-from escrowmq.admin.place import Place
 from escrowmq.cli import output
 from escrowmq.cli.arguments import TIME_HELP, Number, Time, Where, pairs
 from escrowmq.cli.asking import asking
+from escrowmq.model.place import Place
 from escrowmq.protocol.properties import DELAY, KEYS, TAGS, TIMER_DELAY_MS
 
 _FOUND: Final = {
