@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
+from escrowmq.errors import ServerClosed
+
 # A wait that ends this much late is on time: whoever waits is woken less often.
 _PATIENCE_STEP_S: Final = 0.01
 
@@ -34,11 +36,12 @@ class Deadlines:
         self._wake = wake
         self._lock = threading.Lock()
         self._expected: dict[int, deque[tuple[float, Expected]]] = {}
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timers: list[tuple[float, int, Callable[[], None], Callable[[ServerClosed], None] | None]] = []
         self._cancelled: set[int] = set()
         self._numbers = itertools.count()
         # Until when the thread sleeps; nothing that is due later needs to wake it.
         self._sleeps_until_s = 0.0
+        self._is_closed = False
 
     def expect(self, expected: Expected, timeout_s: float) -> None:
         """Has it expire, if it is not settled by then."""
@@ -53,13 +56,19 @@ class Deadlines:
         if is_first:
             self._wake()
 
-    def later(self, delay_s: float, task: Callable[[], None]) -> Callable[[], None]:
-        """Has a task done after a while; what is returned takes it back."""
+    def later(
+        self, delay_s: float, task: Callable[[], None], *, dropped: Callable[[ServerClosed], None] | None = None
+    ) -> Callable[[], None]:
+        """Has a task done after a while, unless the client is closed before; what is returned takes it back."""
         at_s = time.monotonic() + delay_s
         number = next(self._numbers)
         with self._lock:
-            heapq.heappush(self._timers, (at_s, number, task))
+            is_closed = self._is_closed
+            if not is_closed:
+                heapq.heappush(self._timers, (at_s, number, task, dropped))
             is_first = at_s < self._sleeps_until_s
+        if is_closed and dropped is not None:
+            dropped(ServerClosed("the client was closed"))
         if is_first:
             self._wake()
         return lambda: self._cancel(number)
@@ -70,7 +79,7 @@ class Deadlines:
         with self._lock:
             tasks = [expected.expire for expected in self._late(now_s)]
             while self._timers and self._timers[0][0] <= now_s:
-                _, number, task = heapq.heappop(self._timers)
+                _, number, task, _ = heapq.heappop(self._timers)
                 if number in self._cancelled:
                     self._cancelled.discard(number)
                 else:
@@ -85,6 +94,15 @@ class Deadlines:
                 times.append(self._timers[0][0])
             self._sleeps_until_s = min(times, default=float("inf"))
             return max(0.0, self._sleeps_until_s - time.monotonic())
+
+    def close(self) -> None:
+        """Nothing is done any more; whoever waits for a timer is told."""
+        with self._lock:
+            self._is_closed = True
+            timers, self._timers = self._timers, []
+        for _, number, _, dropped in timers:
+            if dropped is not None and number not in self._cancelled:
+                dropped(ServerClosed("the client was closed"))
 
     def _late(self, now_s: float) -> Iterator[Expected]:
         for steps, queue in list(self._expected.items()):

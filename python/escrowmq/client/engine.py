@@ -49,6 +49,8 @@ class Engine:
         self._posted: deque[Callable[[], None]] = deque()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._is_over = False
+        # Held while something is posted, so that nothing is posted that nobody does.
+        self._lock = threading.Lock()
         self.deadlines: Final = Deadlines(self.wake)
         self.peers: Final = Peers(self._server, self.deadlines)
         self.workers: Final = Workers(workers_max)
@@ -67,14 +69,21 @@ class Engine:
 
     def post(self, task: Callable[[], None]) -> None:
         """Has a task run on the dispatch thread, soon."""
-        self._posted.append(task)
-        if not self.is_own_thread:
-            self.wake()
+        with self._lock:
+            is_over = self._is_over
+            if not is_over:
+                self._posted.append(task)
+                if not self.is_own_thread:
+                    os.eventfd_write(self._wake, 1)
+        if is_over:
+            # Whatever it tries fails at once, and whoever waits for it is told.
+            self._guarded(task)
 
     def wake(self) -> None:
         """Has the dispatch thread look what there is to do."""
-        if not self._is_over:
-            os.eventfd_write(self._wake, 1)
+        with self._lock:
+            if not self._is_over:
+                os.eventfd_write(self._wake, 1)
 
     def close(self) -> None:
         """Ends all threads. What is open fails with `ServerClosed`; a worker that does not return is left behind."""
@@ -123,11 +132,15 @@ class Engine:
 
     def _end(self) -> None:
         self.peers.fail_all()
+        self.deadlines.close()
         # What is told of this may go on for some steps, all of which fail.
-        while self._posted:
+        while True:
+            with self._lock:
+                if not self._posted:
+                    self._is_over = True
+                    os.close(self._wake)
+                    return
             self._guarded(self._posted.popleft())
-        self._is_over = True
-        os.close(self._wake)
 
     def _guarded(self, task: Callable[[], None]) -> None:
         """Nothing that a task does may end the thread that everybody depends on."""

@@ -1,13 +1,15 @@
 """The steps that operations are made of."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import TypeVar, cast
 
 from msgspec import Struct
 
 from escrowmq._core import Response
+from escrowmq.client import drivers
 from escrowmq.client.engine import Engine
-from escrowmq.client.operation import Cancel, Operation, Settle
+from escrowmq.client.operation import Cancel, Operation, Outcome, Settle
 from escrowmq.protocol.question import Question
 
 T = TypeVar("T")
@@ -33,7 +35,7 @@ class Pausing(Struct, frozen=True):
 
     def begin(self, engine: Engine, settle: Settle) -> Cancel:
         """Sets a timer."""
-        return engine.deadlines.later(self.delay_s, lambda: settle(None, None))
+        return engine.deadlines.later(self.delay_s, lambda: settle(None, None), dropped=partial(settle, None))
 
 
 class Offloading(Struct, frozen=True):
@@ -52,8 +54,34 @@ class Offloading(Struct, frozen=True):
             else:
                 settle(value, None)
 
-        engine.workers.submit(run)
+        engine.workers.submit(run, dropped=partial(settle, None))
         return _nothing
+
+
+class Together(Struct, frozen=True):
+    """Many operations at a time; what came of each, when all are done."""
+
+    operations: Sequence[Operation[object]]
+
+    def begin(self, engine: Engine, settle: Settle) -> Cancel:
+        """Begins all of them. The dispatch thread tells what came, so that nobody else counts."""
+        outcomes: dict[int, Outcome[object]] = {}
+
+        def done(place: int, outcome: Outcome[object]) -> None:
+            outcomes[place] = outcome
+            if len(outcomes) == len(self.operations):
+                settle([outcomes[each] for each in range(len(outcomes))], None)
+
+        for place, operation in enumerate(self.operations):
+            drivers.begin(engine, operation, partial(done, place))
+        return _nothing
+
+
+def together(operations: Sequence[Operation[T]]) -> Operation[list[Outcome[T]]]:
+    """Carries many operations out at a time; what came of each, in their order."""
+    if not operations:
+        return []
+    return cast("list[Outcome[T]]", (yield Together(cast("Sequence[Operation[object]]", operations))))
 
 
 def ask(address: str, question: Question, timeout_s: float) -> Operation[Response]:

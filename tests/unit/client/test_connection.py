@@ -3,23 +3,18 @@
 import asyncio
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
+from tests.unit.client.asking import PATIENCE_S, producers, wait_until
 
 from escrowmq import Response
 from escrowmq.admin import requests
-from escrowmq.admin.client import Admin
 from escrowmq.client import Client, ClientOptions
 from escrowmq.client.operation import Operation, Outcome
-from escrowmq.errors import ConfigError, NoAnswer, NotReachable, NotThere, Refused, ServerClosed
-from escrowmq.protocol.headers.get_producer_connections import GetProducerConnections
-from escrowmq.protocol.question import Question
+from escrowmq.errors import ConfigError, NoAnswer, NotReachable, NotThere, ServerClosed
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.testing import LocalBroker
-
-PATIENCE_S = 10.0
 
 
 @pytest.fixture
@@ -33,22 +28,6 @@ def client(escrowmq_broker: LocalBroker) -> Iterator[Client]:
 def send(client: Client, broker: LocalBroker) -> Operation[Response]:
     question = requests.send("orders", b"paid", group="billing", properties={"TAGS": "t"})
     return client.ask(broker.address, question, timeout_s=PATIENCE_S)
-
-
-def producers(broker: LocalBroker, group: str) -> bytes:
-    question = Question(RequestCode.GET_PRODUCER_CONNECTION_LIST, GetProducerConnections(group))
-    with Admin([broker.name_server]) as admin:
-        try:
-            return bytes(admin.ask(broker.address, question).body)
-        except Refused:
-            return b""
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < until_s, "it does not come true"
-        time.sleep(0.005)
 
 
 def test_one_operation_runs_blocking_under_asyncio_and_in_the_background(
