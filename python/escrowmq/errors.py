@@ -10,6 +10,13 @@
     │   └── BadFilter            a filter expression
     ├── NotThere                 a topic, group, broker or message that nobody knows; also a LookupError
     ├── Refused                  a server's answer that is no success
+    ├── SendError
+    │   ├── Unsendable           a message that no broker would take; also a ValueError
+    │   ├── NoQueue              a topic whose brokers take no messages now                         retriable
+    │   └── SendFailed           all tries failed; a broker may have the message all the same       retriable
+    ├── TransactionError
+    │   ├── NoListener           a transaction that nobody could decide; also a ValueError
+    │   └── PrepareFailed        half messages of which not all got through                         retriable
     ├── TransportError
     │   ├── ListenFailed         an address can't be listened on; also an OSError                   retriable
     │   ├── NotReachable         no connection, or its end before the answer; also a ConnectionError retriable
@@ -42,6 +49,7 @@ Each class states whether the same call may succeed later unchanged (`retriable`
 and with which values; the values are attributes too.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 __all__ = [
@@ -62,24 +70,31 @@ __all__ = [
     "ListenFailed",
     "MissingFile",
     "NoAnswer",
+    "NoListener",
+    "NoQueue",
     "NoRecord",
     "NotALog",
     "NotReachable",
     "NotThere",
     "NotYetDurable",
     "PermissionDenied",
+    "PrepareFailed",
     "ProtocolError",
     "QueueConflict",
     "QueueGap",
     "QueueName",
     "Refused",
+    "SendError",
+    "SendFailed",
     "ServerClosed",
     "StoreClosed",
     "StoreError",
     "StoreInUse",
     "StorePoisoned",
     "TopicInUse",
+    "TransactionError",
     "TransportError",
+    "Unsendable",
     "UnsupportedStore",
     "WrongSize",
 ]
@@ -146,6 +161,49 @@ class Refused(EscrowError):
     address: str
     code: int
     remark: str
+
+
+class SendError(EscrowError):
+    """A producer could not send a message."""
+
+
+class Unsendable(SendError, ValueError):
+    """A message that no broker would take. Nothing was sent."""
+
+    field: str
+    found: object
+    limit: int | None
+
+
+class NoQueue(SendError):
+    """A topic whose brokers have no queue that may be written to."""
+
+    retriable = True
+    topic: str
+
+
+class SendFailed(SendError):
+    """Every try to send a message failed. A broker that did not answer may have stored it all the same."""
+
+    retriable = True
+    message_id: str
+    tries: int
+    reasons: list[str]
+
+
+class TransactionError(EscrowError):
+    """A transaction could not be begun, or not be decided."""
+
+
+class NoListener(TransactionError, ValueError):
+    """A transaction without a listener, which nobody could decide. Nothing was sent."""
+
+
+class PrepareFailed(TransactionError):
+    """Half messages of which not all got through; those that did are to be rolled back."""
+
+    retriable = True
+    prepared: Sequence[object]
 
 
 class TransportError(EscrowError):

@@ -5,12 +5,13 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from escrowmq._core import Response
-from escrowmq.admin.connections import PATIENCE_S, Connections, Question, Reply
+from escrowmq.admin.connections import PATIENCE_S, Connections, Reply
 from escrowmq.errors import NotReachable, NotThere, Refused, TransportError
 from escrowmq.model.route import MASTER_ID, BrokerData, TopicRouteData
 from escrowmq.protocol.bodies.cluster_info import ClusterInfo, decode_cluster_info
 from escrowmq.protocol.bodies.topic_route import decode_topic_route
 from escrowmq.protocol.headers.get_route_info import GetRouteInfo
+from escrowmq.protocol.question import Question, refusal
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -162,16 +163,4 @@ def judge(address: str, question: Question, reply: Reply, *, accepted: Collectio
     """What a reply means: an answer whose code is none of the accepted ones is a refusal."""
     if isinstance(reply, TransportError) or reply.code in accepted:
         return reply
-    # What follows the first line is Apache's advice to its own users.
-    remark = (reply.remark or "").partition("\n")[0].strip().rstrip(".")
-    return Refused(
-        f"{address} refuses {_name(RequestCode, question.code)}: {remark or 'it does not say why'} "
-        f"({_name(ResponseCode, reply.code)}, {reply.code})",
-        address=address,
-        code=reply.code,
-        remark=remark,
-    )
-
-
-def _name(codes: type[RequestCode] | type[ResponseCode], code: int) -> str:
-    return codes(code).name if code in set(codes) else f"code {code}"
+    return refusal(address, question, reply)

@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from escrowmq._core import Response
 from escrowmq.admin.client import Admin, Outcome
-from escrowmq.admin.connections import Question
 from escrowmq.config import decode_properties, encode_properties
 from escrowmq.errors import TransportError
 from escrowmq.protocol.bodies.kv_table import decode_kv_table
 from escrowmq.protocol.headers.add_write_permission import AddWritePermission, AddWritePermissionAnswer
 from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.wipe_write_permission import WipeWritePermission, WipeWritePermissionAnswer
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
 

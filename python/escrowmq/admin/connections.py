@@ -4,27 +4,18 @@ It is a `Server` that listens nowhere: what it connects to, it may ask.
 """
 
 import itertools
-import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
-from msgspec import Struct
-
 from escrowmq._core import ConnectionClosed, Response, Server
 from escrowmq.errors import NoAnswer, NotReachable, TransportError
+from escrowmq.protocol.addresses import look_up
 from escrowmq.protocol.headers.encoding import encode_header
+from escrowmq.protocol.question import Question
 
 PATIENCE_S: Final = 5.0
 _NOBODY_THERE: Final = "connect_failed"
-
-
-class Question(Struct, frozen=True):
-    """A request, before anybody is asked."""
-
-    code: int
-    header: Struct | None = None
-    body: bytes | None = None
 
 
 Reply: TypeAlias = Response | TransportError
@@ -57,7 +48,13 @@ class Connections:
             return number
         fields = None if question.header is None else encode_header(question.header)
         number = self._peers.send(
-            connection, question.code, ext_fields=fields, body=question.body, one_way=False, language="PYTHON"
+            connection,
+            question.code,
+            ext_fields=fields,
+            body=question.body,
+            one_way=False,
+            remark=question.remark,
+            language="PYTHON",
         )
         self._asked[number] = (address, connection)
         return number
@@ -101,7 +98,7 @@ class Connections:
         """The connection to an address; a new one where there is none any more."""
         connection = self._connections.get(address)
         if connection is None or connection in self._ended:
-            connection = self._connections[address] = self._peers.connect(_look_up(address))
+            connection = self._connections[address] = self._peers.connect(look_up(address))
         return connection
 
     def _is_settled(self, number: int) -> bool:
@@ -131,15 +128,3 @@ class Connections:
             what = "can't be reached" if is_missing else "closes the connection instead of answering"
             return NotReachable(f"{address} {what}", address=address)
         return NoAnswer(f"{address} does not answer", address=address)
-
-
-def _look_up(address: str) -> str:
-    """The address with its name looked up, where it has one."""
-    host, _, port = address.rpartition(":")
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise NotReachable(f"{address} is nowhere: {error.strerror}", address=address) from error
-    # Where a name has both, servers are more often at the older kind, and this asks for one only.
-    numeric = str(min(found, key=lambda entry: entry[0] != socket.AF_INET)[4][0])
-    return f"[{numeric}]:{port}" if ":" in numeric else f"{numeric}:{port}"

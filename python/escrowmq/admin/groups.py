@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import Struct
 
 from escrowmq.admin.client import Admin, Outcome, expect
-from escrowmq.admin.connections import Question
 from escrowmq.errors import NotThere
 from escrowmq.model import names
 from escrowmq.model.message_queue import MessageQueue
@@ -22,6 +21,7 @@ from escrowmq.protocol.headers.delete_group import DeleteGroup
 from escrowmq.protocol.headers.get_consume_stats import GetConsumeStats
 from escrowmq.protocol.headers.get_consumer_connections import GetConsumerConnections
 from escrowmq.protocol.headers.reset_offset import ResetOffset
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.protocol.versions import version_name

@@ -11,7 +11,6 @@ from msgspec import Struct
 from escrowmq._core import Record, Response, decode_records
 from escrowmq.admin import requests
 from escrowmq.admin.client import Admin, expect, reading_address
-from escrowmq.admin.connections import Question
 from escrowmq.errors import BadBody, NotThere, Refused
 from escrowmq.model import names
 from escrowmq.model.message_id import UniqueIds, log_offset_of, store_host_of
@@ -22,6 +21,7 @@ from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.query_message import QueryMessage
 from escrowmq.protocol.headers.send_message import SendAnswer
 from escrowmq.protocol.headers.view_message import ViewMessage
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from escrowmq._core import Record
 from escrowmq.admin import requests
 from escrowmq.admin.client import Admin, Outcome, expect, judge, reading_address
-from escrowmq.admin.connections import Question
 from escrowmq.admin.messages import PULLED, FoundMessage, found_message, records_of
 from escrowmq.model import names
 from escrowmq.model.place import Place
@@ -23,6 +22,7 @@ from escrowmq.protocol.headers.decoding import decode_header
 from escrowmq.protocol.headers.pull_message import PullAnswer
 from escrowmq.protocol.headers.search_offset import OffsetAnswer, SearchOffset
 from escrowmq.protocol.properties import TAGS
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
 WAIT_MAX_MS: Final = 15_000

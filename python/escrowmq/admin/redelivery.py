@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from escrowmq.admin.client import Admin
-from escrowmq.admin.connections import Question
 from escrowmq.admin.groups import find_members
 from escrowmq.admin.messages import FoundMessage
 from escrowmq.errors import NotThere
 from escrowmq.protocol.bodies.consume_result import decode_consume_result
 from escrowmq.protocol.headers.consume_message_directly import ConsumeMessageDirectly
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
 

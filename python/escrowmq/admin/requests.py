@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from escrowmq.admin.connections import Question
 from escrowmq.model import names
 from escrowmq.model.subscription import ALL_TAGS, TAG
 from escrowmq.model.topic import TopicConfig
@@ -12,6 +11,7 @@ from escrowmq.protocol import properties as property_string
 from escrowmq.protocol.headers.create_topic import CreateTopic
 from escrowmq.protocol.headers.pull_message import MAY_WAIT, SUBSCRIPTION_IN_REQUEST, PullMessage
 from escrowmq.protocol.headers.send_message import SendMessageV2
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
 ANY_QUEUE: Final = -1

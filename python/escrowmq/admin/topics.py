@@ -8,7 +8,6 @@ from msgspec import Struct
 from escrowmq._core import Response
 from escrowmq.admin import requests
 from escrowmq.admin.client import Admin, expect, reading_address, route_question
-from escrowmq.admin.connections import Question
 from escrowmq.errors import Refused
 from escrowmq.model import names
 from escrowmq.model.route import MASTER_ID, QueueData
@@ -23,6 +22,7 @@ from escrowmq.protocol.headers.delete_topic_in_name_server import DeleteTopicInN
 from escrowmq.protocol.headers.get_topic_config import GetTopicConfig
 from escrowmq.protocol.headers.get_topic_stats import GetTopicStats
 from escrowmq.protocol.headers.query_topic_consume_by_who import QueryTopicConsumeByWho
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 

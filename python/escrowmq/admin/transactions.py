@@ -6,11 +6,11 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from escrowmq.admin.client import Admin
-from escrowmq.admin.connections import Question
 from escrowmq.errors import NotThere
 from escrowmq.protocol.bodies.transactions import TransactionList, TransactionRow, decode_transactions
 from escrowmq.protocol.headers.end_transaction import ResumeCheck
 from escrowmq.protocol.headers.transactions import DecideTransaction, ListTransactions
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
 State: TypeAlias = Literal["pending", "decided"]

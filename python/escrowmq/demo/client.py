@@ -9,10 +9,11 @@ from msgspec import Struct
 from escrowmq._core import Record, Response, decode_records
 from escrowmq.admin import requests
 from escrowmq.admin.client import Admin
-from escrowmq.admin.connections import Connections, Question, Reply
+from escrowmq.admin.connections import Connections, Reply
 from escrowmq.model.names import DEFAULT_TOPIC
 from escrowmq.model.route import MASTER_ID
 from escrowmq.protocol.properties import KEYS, TAGS
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.response_codes import ResponseCode
 
 PATIENCE_S: Final = 10.0

@@ -1,6 +1,7 @@
 """The ids of messages: one says where a message is, the other which one it is."""
 
 import ipaddress
+import itertools
 import struct
 from datetime import UTC, datetime
 from functools import cache
@@ -59,11 +60,12 @@ class UniqueIds:
         address, _, _ = store_host.rpartition(":")
         packed = ipaddress.ip_address(address.strip("[]")).packed
         self._prefix = packed + struct.pack(">HI", process_id & 0xFFFF, maker)
-        self._count = 0
+        # Asked by several threads at a time, it gives each another number.
+        self._counts = itertools.count(1)
 
     def next(self, *, wall_ms: int) -> str:
         """An id that no other maker gives, and this one not within 65,536 in a millisecond."""
-        self._count = (self._count + 1) & 0xFFFF
+        count = next(self._counts) & 0xFFFF
         day_of_month = datetime.fromtimestamp(wall_ms // 1_000, tz=UTC).day
         month_ms = (day_of_month - 1) * MILLISECONDS_OF_DAY + wall_ms % MILLISECONDS_OF_DAY
-        return (self._prefix + struct.pack(">IH", month_ms, self._count)).hex().upper()
+        return (self._prefix + struct.pack(">IH", month_ms, count)).hex().upper()

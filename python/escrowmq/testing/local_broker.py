@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from escrowmq import _core
 from escrowmq.admin import requests
 from escrowmq.admin.client import Admin
-from escrowmq.admin.connections import Question
 from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.config import Config, NameServerConfig, with_setting
 from escrowmq.model.topic import TopicConfig
 from escrowmq.protocol.properties import KEYS, TAGS
+from escrowmq.protocol.question import Question
 from escrowmq.testing.servers import Servers
 from escrowmq.testing.serving_thread import ServingThread
 from escrowmq.testing.stored_message import StoredMessage, read_messages

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable
 
 from escrowmq.admin import clusters
 from escrowmq.admin.client import SUCCESS, Admin, Outcome
-from escrowmq.admin.connections import Question
 from escrowmq.errors import NotReachable, Refused
 from escrowmq.model.route import BrokerData
 from escrowmq.protocol.bodies.cluster_info import ClusterInfo
+from escrowmq.protocol.question import Question
 
 
 class Told(Admin):

@@ -7,9 +7,10 @@ from tests.unit.server.peer import echo, fetch_requests
 
 from escrowmq import Answer, Response, Server
 from escrowmq.admin.client import expect, judge
-from escrowmq.admin.connections import Connections, Question, Reply
+from escrowmq.admin.connections import Connections, Reply
 from escrowmq.errors import NoAnswer, NotReachable, Refused
 from escrowmq.protocol.headers.get_topic_stats import GetTopicStats
+from escrowmq.protocol.question import Question
 from escrowmq.protocol.response_codes import ResponseCode
 
 QUESTION = Question(1, GetTopicStats("orders"), b"body")

@@ -19,6 +19,9 @@ class EndTransaction(Struct, frozen=True):
     commit_or_rollback: int = field(name="commitOrRollback")
     message_id: str = field(name="msgId")
     is_from_check: bool = field(default=False, name="fromTransactionCheck")
+    transaction_id: str = field(default="", name="transactionId")
+    topic: str = ""
+    broker_name: str = field(default="", name="bname")
 
 
 class ResumeCheck(Struct, frozen=True):

@@ -45,6 +45,7 @@ class SendMessageV2(Struct, frozen=True):
     retries_max: Int32 | None = field(default=None, name="l")
     is_batch: bool = field(default=False, name="m")
     producer_group: str = field(default="", name="a")
+    broker_name: str = field(default="", name="n")
 
 
 class SendAnswer(Struct, frozen=True):
