@@ -17,6 +17,10 @@
     ├── TransactionError
     │   ├── NoListener           a transaction that nobody could decide; also a ValueError
     │   └── PrepareFailed        half messages of which not all got through                         retriable
+    ├── MissingExtra             a library that an extra of the package installs; also an ImportError
+    ├── BarrierError             a database transaction that no message may wait for
+    │   ├── DatabaseRefused      a database or connection in which no barrier can stand; also a ValueError
+    │   └── OutsideTransaction   a transaction that is not there, or ended too early
     ├── TransportError
     │   ├── ListenFailed         an address can't be listened on; also an OSError                   retriable
     │   ├── NotReachable         no connection, or its end before the answer; also a ConnectionError retriable
@@ -61,8 +65,10 @@ __all__ = [
     "BadMessage",
     "BadOption",
     "BadRecord",
+    "BarrierError",
     "ConfigError",
     "Damaged",
+    "DatabaseRefused",
     "DiskFull",
     "EscrowError",
     "ForeignFile",
@@ -77,6 +83,7 @@ __all__ = [
     "NotReachable",
     "NotThere",
     "NotYetDurable",
+    "OutsideTransaction",
     "PermissionDenied",
     "PrepareFailed",
     "ProtocolError",
@@ -204,6 +211,26 @@ class PrepareFailed(TransactionError):
 
     retriable = True
     prepared: Sequence[object]
+
+
+class MissingExtra(EscrowError, ImportError):
+    """A library is not installed that an extra of the package brings along."""
+
+    extra: str
+
+
+class BarrierError(EscrowError):
+    """No message can wait for this database transaction."""
+
+
+class DatabaseRefused(BarrierError, ValueError):
+    """A database, or a connection to it, in which no barrier can stand; the reason is one word."""
+
+    reason: str
+
+
+class OutsideTransaction(BarrierError):
+    """There is no database transaction, or it has ended before its message was prepared."""
 
 
 class TransportError(EscrowError):

@@ -1,0 +1,1 @@
+"""A database change and a message, both or neither: the barrier, and the escrow that stands on it."""
