@@ -26,6 +26,7 @@ class Batch:
         self.messages = messages
         self.size_bytes = size_bytes
         self.is_done = False
+        """Whether it counts no more: its messages are done, or the queue begins anew somewhere else."""
 
 
 class ProcessQueue:
@@ -37,6 +38,8 @@ class ProcessQueue:
         """Whether it is somebody else's now: what comes of it counts no more."""
         self.is_paused = False
         self._lock = threading.Lock()
+        self._is_pulled = False
+        self._is_handled = False
         self._next_offset = next_offset
         self._waiting: deque[ReceivedMessage] = deque()
         self._taken: deque[Batch] = deque()
@@ -73,6 +76,26 @@ class ProcessQueue:
     def span(self) -> int:
         """How many offsets lie between the first message that is not done and the next one to be pulled."""
         return self._next_offset - self.offset_to_commit()
+
+    def claim_pull(self) -> bool:
+        """Whether the caller may pull it: nobody else does, until `release_pull`."""
+        with self._lock:
+            is_free, self._is_pulled = not self._is_pulled, True
+            return is_free
+
+    def release_pull(self) -> None:
+        """Nobody pulls it."""
+        self._is_pulled = False
+
+    def claim_handling(self) -> bool:
+        """Whether the caller may handle it in order: nobody else does, until `release_handling`."""
+        with self._lock:
+            is_free, self._is_handled = not self._is_handled, True
+            return is_free
+
+    def release_handling(self) -> None:
+        """Nobody handles it."""
+        self._is_handled = False
 
     def put(self, messages: Sequence[ReceivedMessage], *, begin: int, next_offset: int) -> bool:
         """Takes in what a pull brought; False if the queue was dropped or moved since that was asked for."""
@@ -111,6 +134,8 @@ class ProcessQueue:
         """Only these messages of a batch are not done."""
         left_bytes = sum([message.record.size_bytes for message in messages])
         with self._lock:
+            if batch.is_done:
+                return
             self._count -= len(batch.messages) - len(messages)
             self._size_bytes -= batch.size_bytes - left_bytes
             batch.messages, batch.size_bytes = messages, left_bytes
@@ -118,6 +143,8 @@ class ProcessQueue:
     def give_back(self, batch: Batch) -> None:
         """The messages of the only batch that is taken wait again, before all others."""
         with self._lock:
+            if batch.is_done:
+                return
             self._taken.remove(batch)
             self._waiting.extendleft(reversed(batch.messages))
 

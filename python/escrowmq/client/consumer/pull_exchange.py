@@ -11,11 +11,8 @@ from escrowmq.client.consumer.received import ReceivedMessage
 from escrowmq.errors import BadHeader
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.subscription import Subscription
+from escrowmq.protocol.headers.pull_message import COMMITS, MAY_WAIT, SUBSCRIPTION_IN_REQUEST, PullMessage
 from escrowmq.protocol.response_codes import ResponseCode
-
-_COMMITS: Final = 1
-_MAY_WAIT: Final = 2
-_BRINGS_SUBSCRIPTION: Final = 4
 
 
 class Reply(Protocol):
@@ -58,7 +55,7 @@ class PullAnswer(Struct, frozen=True):
     remark: str = ""
 
 
-def pull_fields(
+def pull_header(
     group: str,
     queue: MessageQueue,
     offset: int,
@@ -68,7 +65,7 @@ def pull_fields(
     count_max: int,
     wait_max_ms: int,
     brings_subscription: bool,
-) -> dict[str, str]:
+) -> PullMessage:
     """The fields of PULL_MESSAGE.
 
     Args:
@@ -81,22 +78,21 @@ def pull_fields(
         wait_max_ms: How long the broker may wait for a message.
         brings_subscription: Whether the broker goes by this subscription, and not by the one of the heartbeat.
     """
-    flag = (commit is not None) * _COMMITS | (wait_max_ms > 0) * _MAY_WAIT | brings_subscription * _BRINGS_SUBSCRIPTION
-    fields = {
-        "consumerGroup": group,
-        "topic": queue.topic,
-        "queueId": str(queue.queue_id),
-        "queueOffset": str(offset),
-        "maxMsgNums": str(count_max),
-        "sysFlag": str(flag),
-        "commitOffset": str(commit or 0),
-        "suspendTimeoutMillis": str(wait_max_ms),
-        "subVersion": str(subscription.version),
-        "expressionType": subscription.expression_type,
-    }
-    if brings_subscription:
-        fields["subscription"] = subscription.expression
-    return fields
+    return PullMessage(
+        group=group,
+        topic=queue.topic,
+        queue_id=queue.queue_id,
+        system_flag=(commit is not None) * COMMITS
+        | (wait_max_ms > 0) * MAY_WAIT
+        | brings_subscription * SUBSCRIPTION_IN_REQUEST,
+        subscription_version=subscription.version,
+        expression_type=subscription.expression_type,
+        expression=subscription.expression if brings_subscription else "",
+        offset=offset,
+        count_max=count_max,
+        commit_offset=commit or 0,
+        wait_max_ms=wait_max_ms,
+    )
 
 
 def read_pull(queue: MessageQueue, reply: Reply, is_wanted: Callable[[Record], bool] | None) -> PullAnswer:

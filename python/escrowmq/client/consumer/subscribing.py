@@ -8,10 +8,26 @@ from collections.abc import Callable
 from typing import Final
 
 from escrowmq._core import Record
+from escrowmq.model import names
 from escrowmq.model.subscription import ALL_TAGS, SQL92, TAG, Subscription
 from escrowmq.protocol.properties import TAGS
 
 _SEPARATOR: Final = "||"
+
+
+def subscription(topic: str, tags: str, sql: str, *, version: int) -> Subscription:
+    """What is wanted of a topic, by tags or by properties.
+
+    Raises:
+        ValueError: The name is none that a topic can have, the expression none of tags, or both are given.
+    """
+    if (refusal := names.refuse_topic(topic)) is not None:
+        raise ValueError(refusal)
+    if not sql:
+        return by_tags(topic, tags, version=version)
+    if tags not in ("", ALL_TAGS):
+        raise ValueError(f"messages of {topic} are wanted by tags or by properties, not by both")
+    return by_properties(topic, sql, version=version)
 
 
 def by_tags(topic: str, expression: str = ALL_TAGS, *, version: int) -> Subscription:

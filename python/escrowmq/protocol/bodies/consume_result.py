@@ -1,5 +1,6 @@
 """The body that a consumer answers CONSUME_MESSAGE_DIRECTLY with: what became of the message."""
 
+import msgspec
 from msgspec import Struct, field
 
 from escrowmq.protocol import fastjson
@@ -20,3 +21,8 @@ def decode_consume_result(body: bytes | memoryview) -> ConsumeResult:
         BadBody: It is none.
     """
     return fastjson.decode(body, ConsumeResult)
+
+
+def encode_consume_result(result: ConsumeResult, *, is_orderly: bool) -> bytes:
+    """The answer, as a consumer gives it."""
+    return fastjson.encode_strict({"autoCommit": True, "order": is_orderly, **msgspec.to_builtins(result)})

@@ -23,3 +23,8 @@ def encode_consumer_status(consumers: Mapping[str, Mapping[MessageQueue, int]]) 
         for client_id, offsets in consumers.items()
     )
     return b'{"consumerTable":{%s},"messageQueueTable":{}}' % b",".join(tables)
+
+
+def encode_client_status(offsets: Mapping[MessageQueue, int]) -> bytes:
+    """What one consumer says: offsets by queue."""
+    return b'{"messageQueueTable":%s}' % object_keys.encode_map(offsets.items())

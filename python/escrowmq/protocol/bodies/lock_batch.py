@@ -29,3 +29,21 @@ def decode_lock_batch(body: bytes | memoryview) -> LockBatch:
 def encode_locked(queues: Sequence[MessageQueue]) -> bytes:
     """The answer to LOCK_BATCH_MQ: what the client has now."""
     return fastjson.encode_strict({"lockOKMQSet": queues})
+
+
+class _Locked(Struct, frozen=True):
+    queues: list[MessageQueue] = field(default_factory=list, name="lockOKMQSet")
+
+
+def encode_lock_batch(wanted: LockBatch) -> bytes:
+    """The body of either request."""
+    return fastjson.encode_strict(wanted)
+
+
+def decode_locked(body: bytes | memoryview) -> list[MessageQueue]:
+    """Reads the answer to LOCK_BATCH_MQ.
+
+    Raises:
+        BadBody: It is none.
+    """
+    return fastjson.decode(body, _Locked).queues

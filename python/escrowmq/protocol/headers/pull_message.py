@@ -1,10 +1,13 @@
-"""PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361), as far as it is to be said why they can't be answered."""
+"""PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361)."""
 
 from typing import Final
 
 from msgspec import Struct, field
 
 from escrowmq.protocol.headers.decoding import Long
+
+COMMITS: Final = 1
+"""The bit of `sysFlag` that says that the request tells how far the group is."""
 
 MAY_WAIT: Final = 2
 """The bit of `sysFlag` that lets the broker wait for a message where there is none."""

@@ -10,7 +10,7 @@ from escrowmq import Message
 from escrowmq.client.consumer.allocation import AVG, allocate, config
 from escrowmq.client.consumer.local_offsets import load_offsets, offsets_file, save_offsets
 from escrowmq.client.consumer.offset_table import OffsetTable
-from escrowmq.client.consumer.pull_exchange import Pulled, pull_fields, read_pull
+from escrowmq.client.consumer.pull_exchange import Pulled, pull_header, read_pull
 from escrowmq.client.consumer.received import ReceivedMessage
 from escrowmq.client.consumer.retry_rules import is_given_up_in_order, retry_properties
 from escrowmq.client.consumer.start_place import Search, place_to_begin, rocketmq_name
@@ -18,6 +18,7 @@ from escrowmq.client.consumer.subscribing import by_properties, by_tags, second_
 from escrowmq.errors import BadBody, BadHeader, BadRecord
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.place import Place
+from escrowmq.protocol.headers.encoding import encode_header
 from escrowmq.protocol.messages import Answer
 
 COMPRESSED = 1
@@ -70,18 +71,18 @@ def test_what_the_broker_judges_is_not_judged_again() -> None:
 
 def test_a_pull_says_what_rocketmq_reads() -> None:
     wanted = by_tags("orders", "paid", version=7)
-    fields = pull_fields(
+    header = pull_header(
         "billing", QUEUE, 5, wanted, commit=3, count_max=32, wait_max_ms=15_000, brings_subscription=False
     )
-    assert fields == {
+    assert encode_header(header) == {
         "consumerGroup": "billing", "topic": "orders", "queueId": "0", "queueOffset": "5", "maxMsgNums": "32",
         "sysFlag": "3", "commitOffset": "3", "suspendTimeoutMillis": "15000", "subVersion": "7",
         "expressionType": "TAG",
     }  # fmt: skip
-    brought = pull_fields(
+    brought = pull_header(
         "billing", QUEUE, 5, wanted, commit=None, count_max=1, wait_max_ms=0, brings_subscription=True
     )
-    assert (brought["sysFlag"], brought["subscription"]) == ("4", "paid")
+    assert (brought.system_flag, brought.expression) == (4, "paid")
 
 
 def test_an_answer_with_messages_has_them_and_where_to_go_on() -> None:
