@@ -28,13 +28,15 @@ def open_store(path: Path) -> Store:
     )
 
 
-BROKER_OPTIONS: Sequence[str] = (
-    f"--name={BROKER_NAME}",
+STORE_OPTIONS: Sequence[str] = (
     f"--set=store.segment_size_bytes={SMALL_FILES.segment_size_bytes}",
     f"--set=store.queue_file_entries={SMALL_FILES.queue_file_entries}",
     f"--set=store.index_slots={SMALL_FILES.index_slots}",
     f"--set=store.index_entries={SMALL_FILES.index_entries}",
 )
+"""The file sizes of the tests, for a command of ours."""
+
+BROKER_OPTIONS: Sequence[str] = (f"--name={BROKER_NAME}", *STORE_OPTIONS)
 """A broker of ours whose files are as large as those of the tests."""
 
 

@@ -31,8 +31,12 @@ public final class KeepDeciding {
     private KeepDeciding() {
     }
 
-    public static void main(String[] args) throws Exception {
-        TransactionMQProducer producer = new TransactionMQProducer(args[1], List.of(args[2]));
+    public static void main(String[] args) {
+        Program.run(() -> run(args));
+    }
+
+    private static void run(String[] args) throws Exception {
+        TransactionMQProducer producer = new TransactionMQProducer(args[1]);
         producer.setNamesrvAddr(args[0]);
         producer.setHeartbeatBrokerInterval(HEARTBEAT_INTERVAL_MS);
         producer.setSendMsgTimeout(SEND_TIMEOUT_MS);

@@ -25,8 +25,12 @@ public final class Transact {
     private Transact() {
     }
 
-    public static void main(String[] args) throws Exception {
-        TransactionMQProducer producer = new TransactionMQProducer(args[1], List.of(args[2]));
+    public static void main(String[] args) {
+        Program.run(() -> run(args));
+    }
+
+    private static void run(String[] args) throws Exception {
+        TransactionMQProducer producer = new TransactionMQProducer(args[1]);
         producer.setNamesrvAddr(args[0]);
         producer.setHeartbeatBrokerInterval(HEARTBEAT_INTERVAL_MS);
         producer.setTransactionListener(new TransactionListener() {
