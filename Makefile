@@ -97,7 +97,7 @@ $(LOAD): $(LOAD_SOURCES) Cargo.lock $(wildcard rust/wire/src/*.rs)
 	touch $@
 
 interop: $(EXTENSION) ## both ways with a real Apache RocketMQ, its integration tests included; needs Java and Maven
-	$(BIN)/python -m pytest tests/interop --no-fold-skipped
+	ESCROWMQ_TRANSACTIONS_S=300 $(BIN)/python -m pytest tests/interop --no-fold-skipped
 
 interop-short: $(EXTENSION) ## five minutes of the same
 	$(BIN)/python -m pytest tests/interop --no-fold-skipped -m short

@@ -173,7 +173,7 @@ class Apache:
         self._start_broker()
 
     def _start_name_server(self) -> None:
-        port = _free_port_group(1)
+        port = free_port_group(1)
         self._name_server_address = f"127.0.0.1:{port}"
         self._launch(
             "namesrv",
@@ -185,7 +185,7 @@ class Apache:
 
     def _start_broker(self) -> None:
         # A broker takes its port, one for replication, and the one two below its own for clients in a hurry.
-        port = _free_port_group(4) + 2
+        port = free_port_group(4) + 2
         self._broker_address = f"127.0.0.1:{port}"
         self._launch(
             "broker",
@@ -251,7 +251,7 @@ _BROKER_DEFAULTS: Mapping[str, str] = {
 }
 
 
-def _free_port_group(count: int) -> int:
+def free_port_group(count: int) -> int:
     """The first of `count` consecutive ports that nobody uses, below the range from which systems number clients."""
     first_ports = range(15_000, 32_000 - count)
     for first in random.sample(first_ports, 100):

@@ -1,11 +1,13 @@
 """Java processes in a folder of their own: servers, programs that tell rows, and what they complained about."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -113,10 +115,44 @@ def run_program(
     return read_rows(rows_path)
 
 
+@dataclass(frozen=True)
+class StayingProgram:
+    """One of the programs in `java/` at work."""
+
+    process: JavaProcess
+    rows_path: Path
+
+    def rows(self) -> list[Row]:
+        """What it has told so far."""
+        return read_rows(self.rows_path)
+
+
+@contextlib.contextmanager
+def staying_program(
+    installation: Installation, program: str, arguments: Sequence[str], *, home: Path, says_when_ready: str
+) -> Iterator[StayingProgram]:
+    """One of the programs in `java/` that stays until the block ends, from when it is ready."""
+    home.mkdir(parents=True, exist_ok=True)
+    rows_path = home / f"{program}.rows"
+    command = installation.command(
+        f"escrowmq.interop.{program}", arguments, heap="128m", home=home, definitions=[f"interop.rows={rows_path}"]
+    )
+    process = JavaProcess(program, command, home=home)
+    try:
+        process.await_output(says_when_ready)
+        yield StayingProgram(process, rows_path)
+    except BaseException as error:
+        error.add_note(log_tail(home))
+        raise
+    finally:
+        process.kill()
+
+
 def read_rows(path: Path) -> list[Row]:
     """What a program has told so far."""
     with path.open(encoding="utf-8") as rows:
-        return [json.loads(row) for row in rows]
+        # The last one may be on its way.
+        return [json.loads(row) for row in rows if row.endswith("\n")]
 
 
 def log_tail(home: Path) -> str:

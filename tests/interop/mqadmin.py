@@ -9,7 +9,7 @@ from tests.compat.broker_process import ServerProcess
 from tests.compat.name_server_process import NameServerProcess
 from tests.interop.apache import BROKER_NAME, Apache
 from tests.interop.installation import Installation
-from tests.interop.java_process import JavaProcess, Row, read_rows, run_program
+from tests.interop.java_process import Row, run_program, staying_program
 from tests.interop.mqadmin_facts import facts
 
 TOPIC = "orders"
@@ -85,18 +85,7 @@ def _with_clients(empty: World) -> Iterator[World]:
     """A topic with messages, all of them consumed; the producer and the consumer are still there."""
     empty.home.mkdir()
     empty.run([f"updateTopic -b {{broker}} -t {TOPIC} -r {QUEUES} -w {QUEUES}"])
-    rows = empty.home / "Live.rows"
-    command = empty.installation.command(
-        "escrowmq.interop.Live",
-        [empty.name_server, BROKER_NAME, TOPIC, str(MESSAGES)],
-        heap="128m",
-        home=empty.home,
-        definitions=[f"interop.rows={rows}"],
-    )
-    clients = JavaProcess("live", command, home=empty.home)
-    try:
-        clients.await_output("consumed")
-        *sent, last = read_rows(rows)
+    arguments = [empty.name_server, BROKER_NAME, TOPIC, str(MESSAGES)]
+    with staying_program(empty.installation, "Live", arguments, home=empty.home, says_when_ready="consumed") as live:
+        *sent, last = live.rows()
         yield World(empty.installation, empty.home, empty.name_server, empty.broker, sent, last["client"])
-    finally:
-        clients.kill()

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.interop.apache import SMALL_FILES
+from tests.interop.apache import BROKER_NAME, SMALL_FILES
 from tests.interop.java_process import Row
 from tests.interop.scenario import COMPRESSED, STORE_HOST, Acknowledged, PlannedMessage, Receipt
 
@@ -26,6 +26,18 @@ def open_store(path: Path) -> Store:
         disk_force_ratio=0.98,
         disk_refuse_ratio=0.99,
     )
+
+
+STORE_OPTIONS: Sequence[str] = (
+    f"--set=store.segment_size_bytes={SMALL_FILES.segment_size_bytes}",
+    f"--set=store.queue_file_entries={SMALL_FILES.queue_file_entries}",
+    f"--set=store.index_slots={SMALL_FILES.index_slots}",
+    f"--set=store.index_entries={SMALL_FILES.index_entries}",
+)
+"""The file sizes of the tests, for a command of ours."""
+
+BROKER_OPTIONS: Sequence[str] = (f"--name={BROKER_NAME}", *STORE_OPTIONS)
+"""A broker of ours whose files are as large as those of the tests."""
 
 
 def append(store: Store, batch: Sequence[PlannedMessage]) -> Acknowledged:

@@ -12,8 +12,9 @@ from typing import Literal
 import pytest
 from tests.compat.broker_process import Client, ServerProcess
 from tests.crash.workload import pull
-from tests.interop.apache import SMALL_FILES, Apache
+from tests.interop.apache import Apache
 from tests.interop.installation import Installation
+from tests.interop.ours import BROKER_OPTIONS
 
 from escrowmq import Record
 from escrowmq.protocol.request_codes import RequestCode
@@ -25,15 +26,7 @@ DELAY_LEVELS = "1s 12s 24s"
 FIRST, NEXT, LAST = 1, 2, 3
 GROUP = "workers"
 TASKS, LATER, RETRIES, DEAD_LETTERS = "tasks", "later", f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
-OURS = (
-    "--name=broker-a",
-    "--port=0",
-    f"--set=broker.delay_levels={DELAY_LEVELS}",
-    f"--set=store.segment_size_bytes={SMALL_FILES.segment_size_bytes}",
-    f"--set=store.queue_file_entries={SMALL_FILES.queue_file_entries}",
-    f"--set=store.index_slots={SMALL_FILES.index_slots}",
-    f"--set=store.index_entries={SMALL_FILES.index_entries}",
-)
+OURS = (*BROKER_OPTIONS, "--port=0", f"--set=broker.delay_levels={DELAY_LEVELS}")
 PATIENCE_S = 60
 
 Ending = Literal["stopped", "killed"]

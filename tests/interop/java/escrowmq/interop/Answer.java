@@ -1,6 +1,5 @@
 package escrowmq.interop;
 
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +13,8 @@ import org.apache.rocketmq.common.message.MessageExt;
 
 /**
  * A producer that sends nothing: it joins a group and answers the broker's questions about half messages left behind
- * by others. A body that starts with "commit" or "rollback" is its own answer. Returns when the given number of
- * different transactions has been asked about and the broker has carried out every answer.
+ * by others, as their bodies say. Returns when the given number of different transactions has been asked about and the
+ * broker has carried out every answer.
  *
  * <p>Usage: Answer NAMESRV GROUP TOPIC TRANSACTIONS
  */
@@ -52,7 +51,7 @@ public final class Answer {
                 synchronized (asked) {
                     asked.notifyAll();
                 }
-                return answer(new String(message.getBody(), StandardCharsets.UTF_8));
+                return Outcome.afterTheMove(message);
             }
         });
         producer.start();
@@ -67,13 +66,6 @@ public final class Answer {
         }
         OpQueue.awaitDecided(args[0], Set.copyOf(asked.values()), deadlineMs);
         producer.shutdown();
-    }
-
-    private static LocalTransactionState answer(String body) {
-        if (body.startsWith("commit")) {
-            return LocalTransactionState.COMMIT_MESSAGE;
-        }
-        return body.startsWith("rollback") ? LocalTransactionState.ROLLBACK_MESSAGE : LocalTransactionState.UNKNOW;
     }
 
     private static void print(MessageExt message) {
