@@ -196,12 +196,15 @@ class Ending:
             refused = _Plan(Settled(ResponseCode.MESSAGE_ILLEGAL, f"the message is illegal: {error}"))
             # Whoever repeats it in this batch repeats what was not done.
             return self._append([refused if plan.root == bad.root else plan for plan in plans])
-        end_offset = receipts[-1].end_offset
-        return [self._settled(plan, end_offset) for plan in plans]
+        decided = Settled(end_offset=receipts[-1].end_offset)
+        return [self._settled(plan, decided) for plan in plans]
 
-    def _settled(self, plan: _Plan, end_offset: int) -> Settled:
+    def _settled(self, plan: _Plan, decided: Settled) -> Settled:
+        """`decided` is how all are settled that the append has decided."""
         if plan.ruling is Ruling.DECIDE and plan.mark is not None and plan.mark.kind is not None:
             self._counters.decided(plan.mark.kind)
         if plan.ruling is None or plan.settled.end_offset:
             return plan.settled
-        return Settled(plan.settled.code, plan.settled.remark, end_offset)
+        if plan.settled.code == decided.code:
+            return decided
+        return Settled(plan.settled.code, plan.settled.remark, decided.end_offset)
