@@ -2,25 +2,29 @@
 
 from typing import Final
 
+import structlog
+
 from escrowmq import _core
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.durable_progress import DurableProgress
+from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.topics import Topics
 from escrowmq.transaction.asking import Asking
 from escrowmq.transaction.checking import CheckBack
 from escrowmq.transaction.counters import Counters
 from escrowmq.transaction.ending import Ending
-from escrowmq.transaction.journal import Journal
 from escrowmq.transaction.room import Room
 from escrowmq.transaction.ruling import CheckRules
 from escrowmq.transaction.topics import HALF_QUEUE_ID, HALF_TOPIC, OP_TOPIC, PROGRESS_GROUP
-from escrowmq.transaction.upkeep import put_back_before, write_missing_ops
+from escrowmq.transaction.upkeep import put_back_before
 
 UPKEEP_INTERVAL_MS: Final = 1_000
 # After this much log a snapshot is worth its writing: a start has to read what came after it.
 SNAPSHOT_SIZE_BYTES: Final = 256 * 1024 * 1024
+
+_log = structlog.get_logger()
 
 
 class Transactions:
@@ -40,15 +44,18 @@ class Transactions:
         self._server = server
         self._settings = settings
         self._wall_ms = clock.wall_ms
-        self._topics = topics
         counters = Counters()
-        # Nothing goes before it is known what is pending.
-        store.hold_from(0)
-        self.index = _core.TransactionIndex.open(store, decided_since_ms=self._history_begin_ms())
         done = self._saved_progress()
-        self.index.close_before(done[0])
-        self.journal = self._open_journal(done)
-        write_missing_ops(self.index, self.journal)
+        opened = open_transactions(
+            store,
+            CountedLog(store, server),
+            done,
+            decided_since_ms=self._history_begin_ms(),
+            make_topic=topics.create_own,
+        )
+        self.index, self.journal = opened.index, opened.journal
+        if opened.marked_count:
+            _log.info("op records written that a crash had kept from being written", transactions=opened.marked_count)
         self._progress = DurableProgress(done)
         self._hold()
         ending = Ending(self.index, store, self.journal, counters)
@@ -103,28 +110,12 @@ class Transactions:
     def _progress_of(self, topic: str) -> int:
         """As it was saved, and never beyond what the log still holds after a crash."""
         saved = self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) or 0
-        return max(0, min(saved, self._end_of(topic)))
+        return max(0, min(saved, end_of(self._store, topic)))
 
     def _tell_progress(self, topic: str, offset: int) -> None:
         # Only what has changed: a commit has all offsets written again, also on a broker that does nothing.
         if self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) != offset:
             self._server.commit_consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID, offset)
-
-    def _end_of(self, topic: str) -> int:
-        queue = self._store.queue(topic, HALF_QUEUE_ID)
-        return 0 if queue is None else queue.max_offset
-
-    def _open_journal(self, done: tuple[int, int]) -> Journal:
-        log = CountedLog(self._store, self._server)
-        journal = Journal(
-            log,
-            self.index,
-            next_half=self._end_of(HALF_TOPIC),
-            next_op=self._end_of(OP_TOPIC),
-            make_topic=self._topics.create_own,
-        )
-        journal.load(self._store.iterate(OP_TOPIC, HALF_QUEUE_ID, done[1]))
-        return journal
 
     def _hold(self) -> None:
         """Nothing that is pending falls off the log, nor what is prepared before we look again."""

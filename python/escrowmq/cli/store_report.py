@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import asdict
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from escrowmq._core import Finding, IndexFileStatus, Inspection, QueueStatus, StoreSummary
 from escrowmq.cli.output import count_text, show_facts, show_json, show_table, time_text, values
+
+if TYPE_CHECKING:
+    from escrowmq.broker.recovering import Recovered
 
 _SUMMARY = (
     *("path", "holder", "was_killed", "segment_size_bytes", "segments", "log_start", "log_end", "oldest_ms"),
@@ -79,6 +83,26 @@ def show_findings(inspection: Inspection, folder: Path, *, is_json: bool) -> Non
         click.echo(f"and {left_out} more")
     verdict = "whole" if not errors else "damaged"
     click.echo(f"{folder} is {verdict}: {count_text(errors, 'error')}, {count_text(notes, 'note')}")
+
+
+def show_recovered(recovered: "Recovered", *, is_json: bool) -> None:
+    """Prints what a recovery has found and done."""
+    if is_json:
+        show_json(asdict(recovered))
+        return
+    show_facts(
+        {
+            "store": recovered.path,
+            "last stop": "none, or a kill" if recovered.was_killed else "in order",
+            "log": f"ends at {recovered.log_end}{', its torn end was cut' if recovered.has_cut_log else ''}",
+            "op records": f"written for {count_text(recovered.marked, 'decided transaction')}",
+            "progress": (
+                f"half messages {recovered.half_offset}, op records {recovered.op_offset}, "
+                f"{'written down' if recovered.has_moved_progress else 'as it was written down'}"
+            ),
+            "undecided": count_text(recovered.pending, "transaction"),
+        }
+    )
 
 
 def _facts(summary: StoreSummary) -> dict[str, object]:

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import structlog
-
 from escrowmq.errors import NoRecord
 from escrowmq.transaction.decisions import Decision, Mark, op_messages
 from escrowmq.transaction.journal import Journal
@@ -14,8 +12,6 @@ BATCH_COUNT_MAX: Final = 64
 RECOVERY: Final = "recovery"
 
 _DECISIONS: Final = {decision.state: decision for decision in Decision}
-
-_log = structlog.get_logger()
 
 
 def write_missing_ops(index: Index, journal: Journal) -> int:
@@ -32,8 +28,6 @@ def write_missing_ops(index: Index, journal: Journal) -> int:
             )
         )
         count += len(unmarked)
-    if count:
-        _log.info("op records written that a crash had kept from being written", transactions=count)
     return count
 
 
