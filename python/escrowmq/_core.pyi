@@ -856,6 +856,8 @@ class TransactionIndex:
         """
     def pending_by_group(self) -> dict[str, int]:
         """How many transactions are pending, for each group that has any."""
+    def pending_by_topic(self) -> dict[str, int]:
+        """How many transactions are pending, by the topic that their message is for."""
     def decided(self, *, count_max: int = 256) -> list[Transaction]:
         """Decided transactions, the last decision first."""
     def unmarked(self, *, count_max: int = 256) -> list[Transaction]:

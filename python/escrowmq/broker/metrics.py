@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from escrowmq import _core
-from escrowmq.broker import native_metrics, queue_facts
+from escrowmq.broker import native_metrics, queue_facts, transaction_metrics
 from escrowmq.broker.context import Context
 from escrowmq.model import names
 from escrowmq.protocol.versions import version_name
@@ -78,6 +78,7 @@ NAME_SERVERS: Final = Metric("escrowmq_name_servers_registered", "gauge", (), "N
 METRICS: Final = (
     *(MESSAGES_IN, MESSAGES_OUT, THROUGHPUT_IN, THROUGHPUT_OUT, LAG, LAG_LATENCY, PRODUCERS, CONSUMERS, WATERMARK),
     *(PERMISSION, TOPICS, GROUPS, STORAGE_SIZE, FLUSH_BEHIND, DISPATCH_BEHIND, RESERVE_TIME, NAME_SERVERS),
+    *transaction_metrics.METRICS,
     *native_metrics.METRICS,
     *server_metrics.METRICS,
 )
@@ -96,12 +97,13 @@ class Overview(Struct, frozen=True, kw_only=True):
     consumers: dict[tuple[str, str, str, str], int]
     # Topics and groups of consumers that are connected.
     subscribed: frozenset[tuple[str, str]]
+    transactions: transaction_metrics.TransactionNumbers
     now_ms: int
 
 
 def overview(context: Context, *, name_server_count: int) -> Overview:
     """Reads the tables."""
-    clients, groups = context.clients, context.clients.consumer_groups
+    clients, groups, now_ms = context.clients, context.clients.consumer_groups, context.wall_ms()
     return Overview(
         permission=context.settings.broker.permission,
         topic_count=len(context.topics.table),
@@ -117,7 +119,8 @@ def overview(context: Context, *, name_server_count: int) -> Overview:
             for client in group.members.values()
         ),
         subscribed=frozenset((topic, group.name) for group in groups.values() for topic in group.subscriptions),
-        now_ms=context.wall_ms(),
+        transactions=transaction_metrics.numbers(context.transactions, now_ms=now_ms),
+        now_ms=now_ms,
     )
 
 
@@ -145,6 +148,7 @@ def readings(found: Overview, server: _core.BrokerServer, store: _core.Store) ->
     yield Reading(DISPATCH_BEHIND, numbers.log_end - numbers.visible_end, _STORAGE)
     yield Reading(RESERVE_TIME, _oldest_age_ms(found, store), _STORAGE)
     yield Reading(NAME_SERVERS, found.name_server_count)
+    yield from transaction_metrics.readings(found.transactions)
     yield from native_metrics.readings(numbers, fast_lane)
     yield from server_metrics.readings(lane)
 

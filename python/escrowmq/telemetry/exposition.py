@@ -1,19 +1,24 @@
 """The text that Prometheus reads. Only loaded where somebody wants it: the library takes its time."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from itertools import accumulate
+from typing import Final, TypeAlias
 
 from prometheus_client import ProcessCollector
 from prometheus_client.exposition import generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
 
-from escrowmq.telemetry.metrics import Kind, Reading
+from escrowmq.telemetry.metrics import Distribution, Kind, Reading
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-_FAMILIES: Final[Mapping[Kind, type[CounterMetricFamily | GaugeMetricFamily]]] = {
+Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
+
+_FAMILIES: Final[Mapping[Kind, type[Family]]] = {
     "counter": CounterMetricFamily,
     "gauge": GaugeMetricFamily,
+    "histogram": HistogramMetricFamily,
 }
 
 
@@ -30,7 +35,7 @@ class _Collector:
         self._everywhere = everywhere
 
     def collect(self) -> Iterator[Metric]:
-        families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+        families: dict[str, Family] = {}
         common = tuple(self._everywhere.values())
         for reading in self._readings:
             metric = reading.metric
@@ -38,6 +43,18 @@ class _Collector:
             if family is None:
                 labels = (*self._everywhere, *metric.labels)
                 family = families[metric.name] = _FAMILIES[metric.kind](metric.name, metric.meaning, labels=labels)
-            family.add_metric((*common, *reading.labels), reading.value)
+            _add(family, (*common, *reading.labels), reading.value)
         yield from families.values()
         yield from ProcessCollector(registry=None).collect()
+
+
+def _add(family: Family, labels: tuple[str, ...], value: float | Distribution) -> None:
+    if isinstance(family, HistogramMetricFamily) and isinstance(value, Distribution):
+        # Prometheus wants to know how many there are up to each bound, from the smallest on.
+        bounds = [*map(floatToGoString, value.bounds), "+Inf"]
+        buckets = list(zip(bounds, map(float, accumulate(value.counts)), strict=True))
+        family.add_metric(labels, buckets, value.total)
+    elif not isinstance(family, HistogramMetricFamily) and not isinstance(value, Distribution):
+        family.add_metric(labels, value)
+    else:
+        raise TypeError(f"{family.name} has a value that is not of its kind: {value}")

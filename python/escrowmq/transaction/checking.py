@@ -165,7 +165,7 @@ class CheckBack:
             plan.messages.append(discarded_message(half, transaction))
             plan.marks.append(Mark(Decision.DISCARD, transaction.live_half_offsets, WHO))
             plan.size_bytes += half.size_bytes
-            self._counters.decided(Decision.DISCARD)
+            self._counters.decided(Decision.DISCARD, transaction.topic)
             _log.warning("a transaction was given up", transaction=transaction.unique_id, group=transaction.group)
         elif verdict is Verdict.WAIT or not self._asking.has_producer(transaction.group):
             return

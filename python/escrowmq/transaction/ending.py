@@ -53,6 +53,8 @@ class _Plan(Struct):
     audit: _core.Message | None = None
     size_bytes: int = 0
     root: int | None = None
+    topic: str = ""
+    born_ms: int = 0
 
 
 class _WrongEnd(Exception):
@@ -119,12 +121,13 @@ class Ending:
         if ruling is Ruling.REPEAT:
             return _Plan(Settled(end_offset=transaction.decision_end), ruling, root=root)
         plan = _Plan(Settled(), ruling, mark=Mark(decision, transaction.live_half_offsets, end.who), root=root)
+        plan.topic = transaction.topic
         if end.is_forced:
             plan.audit = audit_message("forced", transaction, decision, state=state, who=end.who)
         if decision is Decision.COMMIT:
             half = self._half(end.log_offset, transaction.log_offset)
             plan.final = final_message(half, topic=transaction.topic, queue_id=transaction.queue_id)
-            plan.size_bytes = half.size_bytes
+            plan.size_bytes, plan.born_ms = half.size_bytes, half.born_timestamp_ms
         decided[root] = decision.state
         return plan
 
@@ -199,12 +202,19 @@ class Ending:
             refused = _Plan(Settled(ResponseCode.MESSAGE_ILLEGAL, f"the message is illegal: {error}"))
             # Whoever repeats it in this batch repeats what was not done.
             return self._append([refused if plan.root == bad.root else plan for plan in plans])
-        end_offset = receipts[-1].end_offset
-        return [self._settled(plan, end_offset) for plan in plans]
+        last = receipts[-1]
+        for plan in plans:
+            self._count(plan, last.store_timestamp_ms)
+        return [self._settled(plan, last.end_offset) for plan in plans]
 
-    def _settled(self, plan: _Plan, end_offset: int) -> Settled:
+    def _count(self, plan: _Plan, stored_ms: int) -> None:
         if plan.ruling is Ruling.DECIDE and plan.mark is not None and plan.mark.kind is not None:
-            self._counters.decided(plan.mark.kind)
+            self._counters.decided(plan.mark.kind, plan.topic)
+            if plan.final is not None:
+                self._counters.delivered(plan.topic, age_ms=stored_ms - plan.born_ms)
+
+    @staticmethod
+    def _settled(plan: _Plan, end_offset: int) -> Settled:
         if plan.ruling is None or (plan.settled.end_offset and plan.audit is None):
             return plan.settled
         return Settled(plan.settled.code, plan.settled.remark, end_offset)

@@ -104,6 +104,9 @@ class Index(Protocol):
     def pending_by_group(self) -> Mapping[str, int]:
         """How many are undecided, by group."""
 
+    def pending_by_topic(self) -> Mapping[str, int]:
+        """How many are undecided, by the topic that their message is for."""
+
     def decided(self, *, count_max: int = 256) -> Sequence[Transaction]:
         """Decided ones, the last decision first."""
 

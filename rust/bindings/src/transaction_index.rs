@@ -84,6 +84,13 @@ impl TransactionIndex {
         })
     }
 
+    fn pending_by_topic(&self, py: Python<'_>) -> HashMap<String, usize> {
+        self.with(py, |index| {
+            let topics = index.pending_by_topic().into_iter();
+            topics.map(|(topic, count)| (topic.to_owned(), count)).collect()
+        })
+    }
+
     #[pyo3(signature = (*, count_max = 256))]
     fn decided(&self, py: Python<'_>, count_max: usize) -> Vec<Transaction> {
         transactions(self.with(py, |index| index.decided(count_max)))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.compat.transacting import COMMIT, TransactionPeer
 from tests.unit.broker_server.broker import ask, pull, send
 from tests.unit.server.peer import Peer
 
@@ -14,7 +15,7 @@ from escrowmq.broker_config import BrokerConfig, StoreConfig
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.telemetry.exposition import render
-from escrowmq.telemetry.metrics import Reading
+from escrowmq.telemetry.metrics import Distribution, Reading
 from escrowmq.testing.serving_thread import ServingThread
 
 STORE = StoreConfig(
@@ -40,7 +41,11 @@ class Monitored:
     def readings(self) -> Readings:
         found = list(self._thread.call(self.broker.metrics))
         assert len({(reading.metric.name, reading.labels) for reading in found}) == len(found), "each is there once"
-        return {(reading.metric.name, reading.labels): reading.value for reading in found}
+        return {
+            (reading.metric.name, reading.labels): reading.value
+            for reading in found
+            if not isinstance(reading.value, Distribution)
+        }
 
     def unready(self) -> str | None:
         return self._thread.call(self.broker.unready)
@@ -118,6 +123,15 @@ def test_lag_is_what_a_group_has_not_committed_though_nobody_consumes(monitored:
     found = monitored.readings()
     assert found["rocketmq_consumer_lag_messages", labels] == 0
     assert found["rocketmq_consumer_lag_latency_milliseconds", labels] == 0
+
+
+def test_transactions_are_counted(monitored: Monitored) -> None:
+    with TransactionPeer(monitored.broker.advertised) as producer:
+        assert producer.end(producer.prepare("A"), COMMIT).code == ResponseCode.SUCCESS
+        producer.prepare("B")
+    found = monitored.readings()
+    assert found["rocketmq_half_messages", ("orders",)] == 1
+    assert found["rocketmq_commit_messages_total", ("orders",)] == 1
 
 
 def test_readings_are_of_the_metrics_that_are_listed_with_all_their_labels(monitored: Monitored, peer: Peer) -> None:

@@ -91,7 +91,7 @@ def test_a_prepare_is_a_half_message_and_answered_as_apache_answers(desk: Desk, 
     }
     # In its queue, though nobody may read it: a half message is prepared by its topic and not by its flag.
     assert (half.sys_flag & 0xC, half.flag, bytes(half.body)) == (0, 9, b"body")
-    assert room.counters.prepared == 1
+    assert room.counters.prepared == {"orders": 1}
 
 
 def test_a_batch_of_prepares_is_one_append(desk: Desk, room: RoomDesk) -> None:

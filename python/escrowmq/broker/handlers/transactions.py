@@ -60,7 +60,7 @@ def prepare(context: Context, draft: Draft) -> Append:
     def stored(receipts: Sequence[AppendedMessage]) -> Outcome:
         (receipt,) = receipts
         room.planned.discard(identity)
-        room.counters.prepared += 1
+        room.counters.prepared[draft.topic] += 1
         return _prepared(context, draft, receipt.log_offset, receipt.queue_offset, receipt.end_offset)
 
     def refused(code: ResponseCode, remark: str) -> Answer:

@@ -134,6 +134,12 @@ impl Index {
                 self.groups.remove(&entry.group);
             }
         }
+        if let Some(count) = self.topics.get_mut(&entry.topic) {
+            *count -= 1;
+            if *count == 0 {
+                self.topics.remove(&entry.topic);
+            }
+        }
         if !self.older_live.is_empty() {
             entry.halves().for_each(|half| {
                 self.older_live.remove(&half);

@@ -23,6 +23,8 @@ pub(super) struct Index {
     /// The newest copies of pending ones, of all and by group.
     pub pending: AppendOrder<u64>,
     pub groups: HashMap<NameId, AppendOrder<u64>, RandomState>,
+    /// How many are pending, by topic; none where none are.
+    pub topics: HashMap<NameId, usize, RandomState>,
     /// The first known copies of pending ones.
     pub roots: AppendOrder<u64>,
     /// Live copies of pending ones beside their newest: Apache leaves them.
@@ -141,7 +143,9 @@ impl Index {
         });
         self.push_copy(slot, half);
         self.pending.push(half.half_offset);
-        self.groups.entry(self.entries.get(slot).group).or_default().push(half.half_offset);
+        let entry = self.entries.get(slot);
+        self.groups.entry(entry.group).or_default().push(half.half_offset);
+        *self.topics.entry(entry.topic).or_default() += 1;
         self.roots.push(half.half_offset);
         self.insert_by_key(slot);
         slot
@@ -166,6 +170,7 @@ impl Index {
             if entry.newest_half == copy.half_offset {
                 self.pending.push(copy.half_offset);
                 self.groups.entry(entry.group).or_default().push(copy.half_offset);
+                *self.topics.entry(entry.topic).or_default() += 1;
             } else if copy.is_live {
                 self.older_live.insert(copy.half_offset);
             }

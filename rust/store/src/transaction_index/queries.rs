@@ -3,6 +3,7 @@
 use super::entry::Slot;
 use super::event::Identity;
 use super::index::Index;
+use super::names::NameId;
 use super::transaction::Transaction;
 
 /// Which pending transactions to list.
@@ -50,6 +51,11 @@ impl Index {
         self.groups.iter().map(|(group, order)| (self.names.text(*group), order.len())).collect()
     }
 
+    /// How many transactions for each topic are pending.
+    pub fn pending_by_topic(&self) -> Vec<(&str, usize)> {
+        self.topics.iter().map(|(topic, count)| (self.names.text(*topic), *count)).collect()
+    }
+
     /// Decided transactions, the last decision first.
     pub fn list_newest_decided(&self, count_max: usize) -> Vec<Transaction> {
         self.decided.iter().rev().take(count_max).map(|slot| self.transaction(*slot)).collect()
@@ -88,6 +94,7 @@ impl Index {
             + self.pending.memory_bytes()
             + self.roots.memory_bytes()
             + groups
+            + self.topics.capacity() * size_of::<(NameId, usize)>()
             + self.undecided_by_key.memory_bytes()
             + self.decided_by_key.memory_bytes()
             + self.decided.capacity() * size_of::<Slot>()

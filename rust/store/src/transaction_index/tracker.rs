@@ -63,6 +63,12 @@ impl TransactionIndex {
         self.index.pending_by_group()
     }
 
+    /// How many transactions for each topic are pending.
+    #[must_use]
+    pub fn pending_by_topic(&self) -> Vec<(&str, usize)> {
+        self.index.pending_by_topic()
+    }
+
     /// Decided transactions, the last decision first.
     #[must_use]
     pub fn decided(&self, count_max: usize) -> Vec<Transaction> {

@@ -1,5 +1,6 @@
 //! A store on a simulated disk, with an index that is told of what is appended.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ impl View {
         let mut pending_by_group: Vec<_> = groups.collect();
         pending_by_group.sort();
         assert_eq!(index.pending_count(), index.pending(all(None)).len());
+        assert_eq!(by_topic(index), index.pending_by_topic().into_iter().collect());
         assert_eq!(index.decided_count(), index.decided(usize::MAX).len());
         Self {
             pending: index.pending(all(None)),
@@ -81,6 +83,16 @@ impl View {
             contradictions: index.contradiction_count(),
         }
     }
+}
+
+fn by_topic(index: &TransactionIndex) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    let listed = index.pending(all(None));
+    for (topic, _) in index.pending_by_topic() {
+        counts.insert(topic, listed.iter().filter(|one| one.topic == topic).count());
+    }
+    assert_eq!(counts.values().sum::<usize>(), listed.len(), "no topic is missing");
+    counts
 }
 
 /// All pending transactions, or all of a group.
