@@ -118,8 +118,8 @@ class _StoreLog:
     def __init__(self, store: _core.Store) -> None:
         self._store = store
 
-    def append(self, messages: Sequence[_core.Message]) -> list[_core.Receipt]:
-        return list(self._store.append(messages))
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> list[_core.Receipt]:
+        return list(self._store.append(messages, uses_reserve=uses_reserve))
 
 
 def _key(topic: str) -> str:

@@ -194,7 +194,7 @@ class Ending:
         if not messages:
             return [plan.settled for plan in plans]
         try:
-            receipts = self._journal.append(messages)
+            receipts = self._journal.append(messages, uses_reserve=True)
         except BadMessage as error:
             if error.index >= len(finals):
                 raise

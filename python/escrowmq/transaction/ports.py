@@ -154,8 +154,8 @@ class Records(Protocol):
 class Log(Protocol):
     """Where records go: `escrowmq.broker.counted_log.CountedLog`, or a test's own."""
 
-    def append(self, messages: Sequence[_core.Message]) -> Sequence[_core.Receipt]:
-        """Appends all messages or none, without waiting for the disk."""
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> Sequence[_core.Receipt]:
+        """Appends all messages or none, without waiting for the disk; on a disk that is too full, from its reserve."""
 
 
 class Producer(Protocol):
