@@ -8,6 +8,7 @@ from escrowmq import _core
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.durable_progress import DurableProgress
+from escrowmq.broker.later_commits import LaterCommits
 from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.topics import Topics
@@ -38,6 +39,7 @@ class Transactions:
         clients: ClientRegistry,
         topics: Topics,
         settings: Settings,
+        later: LaterCommits,
         clock: _core.Clock,
     ) -> None:
         self._store = store
@@ -58,7 +60,7 @@ class Transactions:
             _log.info("op records written that a crash had kept from being written", transactions=opened.marked_count)
         self._progress = DurableProgress(done)
         self._hold()
-        ending = Ending(self.index, store, self.journal, counters)
+        ending = Ending(self.index, store, self.journal, counters, later=later)
         self.room = Room(self.index, store, self.journal, ending, counters)
         self.asking = Asking(
             self.index, store, producers=clients, peers=server, counters=counters, broker_name=settings.broker.name
