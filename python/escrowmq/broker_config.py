@@ -41,6 +41,7 @@ class TransactionsConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown
     """How transactions wait for their decisions."""
 
     takes_transactions: bool = True
+    transaction_flush: Literal["store", "sync"] = "store"
     transaction_timeout_ms: Milliseconds = 6_000
     transaction_check_interval_ms: Milliseconds = 30_000
     transaction_checks_max: Count = 15

@@ -195,6 +195,7 @@ class Broker:
             snapshots=snapshots,
             registration=self._registration,
             name_server_wait_ms=config.name_server_wait_ms,
+            flush_transactions=parts.transaction_flush(self._store, config, store),
         )
         self._timetable = Timetable(
             [
@@ -289,11 +290,13 @@ class Broker:
             if self._timers is not None:
                 steps.callback(self._timers.close)
             steps.callback(self._server.close)
+            steps.callback(self._settling.close)
             steps.callback(self._unregister)
 
     def abandon(self) -> None:
         """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""
         self._server.abandon()
+        self._settling.abandon()
         if self._timers is not None:
             self._timers.abandon()
         self._store.abandon()

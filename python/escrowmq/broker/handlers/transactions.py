@@ -92,7 +92,7 @@ def end(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
             continue
         found = next(settled)
         answer = Answer(found.code, found.remark)
-        outcomes.append(WhenDurable(answer, found.end_offset) if found.end_offset else answer)
+        outcomes.append(WhenDurable(answer, found.end_offset, is_of_transaction=True) if found.end_offset else answer)
     return outcomes
 
 
@@ -106,7 +106,7 @@ def resume_check(context: Context, request: ClientRequest) -> Outcome:
     remark, end_offset = resume(log_offset, room.index, room.records, room.journal)
     if remark is not None:
         return Answer(ResponseCode.SYSTEM_ERROR, remark)
-    return WhenDurable(Answer(), end_offset) if end_offset else Answer()
+    return WhenDurable(Answer(), end_offset, is_of_transaction=True) if end_offset else Answer()
 
 
 def _end(request: ClientRequest) -> End | Answer:
@@ -156,4 +156,4 @@ def _prepared(context: Context, draft: Draft, log_offset: int, half_offset: int,
         "queueOffset": str(half_offset),
         "transactionId": draft.properties[properties.UNIQUE_KEY],
     }
-    return WhenDurable(Answer(ext_fields=fields), end_offset)
+    return WhenDurable(Answer(ext_fields=fields), end_offset, is_of_transaction=True)
