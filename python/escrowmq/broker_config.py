@@ -211,3 +211,16 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "diskMaxUsedSpaceRatio": ApacheKey("store", "disk_clean_ratio", _percent, _in_percent),
 }
 """RocketMQ's keys of broker.conf that mean something here."""
+
+TRANSACTION_KEYS_UNUSED: Final = frozenset(
+    {
+        "enableTransactionMetrics",
+        "endTransactionPoolQueueCapacity",
+        "endTransactionThreadPoolNums",
+        "transactionMetricFlushInterval",
+        "transactionOpBatchInterval",
+        "transactionOpMsgMaxSize",
+        "waitTimeMillsInTransactionQueue",
+    }
+)
+"""RocketMQ's keys of transactions that size or time what we do not have: a decision is on disk before it is answered."""
