@@ -223,4 +223,4 @@ TRANSACTION_KEYS_UNUSED: Final = frozenset(
         "waitTimeMillsInTransactionQueue",
     }
 )
-"""RocketMQ's keys of transactions that size or time what we do not have: a decision is on disk before it is answered."""
+"""RocketMQ's keys of transactions that size or time what we do not have: decisions do not wait to be written."""

@@ -12,6 +12,7 @@ from escrowmq.broker.later_commits import LaterCommits
 from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.topics import Topics
+from escrowmq.broker.transaction_counts import FILE_NAME, save_counts
 from escrowmq.transaction.asking import Asking
 from escrowmq.transaction.checking import CheckBack
 from escrowmq.transaction.counters import Counters
@@ -45,6 +46,7 @@ class Transactions:
         self._store = store
         self._server = server
         self._settings = settings
+        self._counts_file = _core.ConfigFile(settings.broker.data, FILE_NAME)
         self._wall_ms = clock.wall_ms
         counters = Counters()
         done = self._saved_progress()
@@ -94,6 +96,7 @@ class Transactions:
         """Notes how far things have come, when everything is on disk."""
         self.upkeep()
         self.index.save()
+        save_counts(self._counts_file, self.index.pending_by_topic(), now_ms=self._wall_ms())
 
     def _history_begin_ms(self) -> int:
         return self._wall_ms() - self._settings.broker.transaction_history_ms
