@@ -498,10 +498,15 @@ class Store:
             NotALog: The log does not begin with a record.
             UnsupportedStore: A store of a kind that this one can't keep whole.
         """
-    def append(self, messages: Sequence[Message]) -> Receipts:
+    def append(self, messages: Sequence[Message], *, uses_reserve: bool = False) -> Receipts:
         """Appends a batch: all of it or, if a message is refused, nothing.
 
         The messages are in the log and will survive the process; `wait_durable` waits until they survive a power loss.
+
+        Args:
+            messages: What to append.
+            uses_reserve: Whether it is taken also from `disk_refuse_ratio` on, as long as there is room: for what ends
+                something that was taken before.
 
         Raises:
             BadMessage: A message that can't be stored; `index` says which.

@@ -41,6 +41,7 @@ class TransactionsConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown
     """How transactions wait for their decisions."""
 
     takes_transactions: bool = True
+    transaction_flush: Literal["store", "sync"] = "store"
     transaction_timeout_ms: Milliseconds = 6_000
     transaction_check_interval_ms: Milliseconds = 30_000
     transaction_checks_max: Count = 15
@@ -210,3 +211,16 @@ APACHE_KEYS: Final[Mapping[str, ApacheKey]] = {
     "diskMaxUsedSpaceRatio": ApacheKey("store", "disk_clean_ratio", _percent, _in_percent),
 }
 """RocketMQ's keys of broker.conf that mean something here."""
+
+TRANSACTION_KEYS_UNUSED: Final = frozenset(
+    {
+        "enableTransactionMetrics",
+        "endTransactionPoolQueueCapacity",
+        "endTransactionThreadPoolNums",
+        "transactionMetricFlushInterval",
+        "transactionOpBatchInterval",
+        "transactionOpMsgMaxSize",
+        "waitTimeMillsInTransactionQueue",
+    }
+)
+"""RocketMQ's keys of transactions that size or time what we do not have: decisions do not wait to be written."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from escrowmq.broker_config import APACHE_KEYS, BrokerConfig, StoreConfig
+from escrowmq.broker_config import APACHE_KEYS, TRANSACTION_KEYS_UNUSED, BrokerConfig, StoreConfig
 from escrowmq.errors import ConfigError
 from escrowmq.server_config import LimitsConfig, Milliseconds, PagesPort, Port
 
@@ -154,12 +154,14 @@ def load_broker_config(path: Path) -> tuple[Config, list[str]]:
     TOML, or properties with RocketMQ's keys if its name ends in .conf or .properties.
 
     Raises:
-        ConfigError: The file can't be read, or a key is unknown in TOML or has no such value.
+        ConfigError: The file can't be read, or a key is unknown in TOML, misspelt, or has no such value.
     """
     if path.suffix not in {".conf", ".properties"}:
         return load_config(path), []
     properties = decode_properties(_read(path))
     ignored = [key for key in properties if key not in APACHE_KEYS]
+    for key in ignored:
+        _refuse_misspelt(key)
     config = Config()
     for key, text in properties.items():
         if key in APACHE_KEYS:
@@ -257,6 +259,19 @@ def _refuse_unknown(found: Iterable[str], known: Iterable[str], *, where: str) -
         if key not in known:
             near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.0)
             raise ConfigError(f"there is no setting {where}{key}; the nearest is {where}{near[0]}", key=key)
+
+
+def _refuse_misspelt(key: str) -> None:
+    """A key that RocketMQ may have means nothing here, and is passed over; one that it can't have is a slip.
+
+    That is one that differs from a key by letters being large or small, or an unknown one of transactions.
+    """
+    known = [*APACHE_KEYS, *TRANSACTION_KEYS_UNUSED]
+    is_of_transactions = key.lower().startswith("transaction") and key not in known
+    by_letters = {name.lower(): name for name in known}
+    if is_of_transactions or by_letters.get(key.lower(), key) != key:
+        near = by_letters.get(key.lower()) or difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+        raise ConfigError(f"there is no setting {key}; the nearest is {near}", key=key)
 
 
 def _property_text(value: object) -> str:

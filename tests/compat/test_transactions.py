@@ -40,6 +40,15 @@ def test_a_message_is_in_its_queue_when_its_transaction_is_committed_and_not_bef
         assert bodies(broker, count=1) == [b"committed"]
 
 
+def test_a_decision_may_follow_its_prepare_at_once() -> None:
+    """In async mode a prepare is answered before its half message is in its queue, and can be decided already."""
+    with LocalBroker(flush="async") as broker, TransactionPeer(broker.address) as producer:
+        broker.create_topic("orders", queues=1)
+        for number in range(20):
+            assert producer.end(producer.prepare(f"T{number}"), COMMIT).code == ResponseCode.SUCCESS
+        assert len(broker.messages("orders", count=20)) == 20
+
+
 def test_its_producer_is_asked_about_an_undecided_one_and_its_answer_decides(broker: LocalBroker) -> None:
     with TransactionPeer(broker.address) as producer:
         producer.heartbeat()

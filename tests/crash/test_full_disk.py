@@ -74,6 +74,46 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
     assert refused == 20
 
 
+DECISIONS_LAST = """
+import sys
+from pathlib import Path
+from tests.unit.transaction.room_desk import RoomDesk
+from escrowmq.errors import DiskFull
+from escrowmq.transaction.decisions import Decision
+
+disk = Path(sys.argv[1])
+room = RoomDesk(disk / "store", disk_refuse_ratio=0.5)
+pending = [room.prepare(str(number)) for number in range(20)]
+(disk / "ballast").write_bytes(bytes(8 << 20))
+room.store.expire()
+refused = 0
+for number in range(20, 30):
+    try:
+        room.prepare(str(number))
+    except DiskFull:
+        refused += 1
+codes = {int(room.end(place, Decision.COMMIT if n % 2 else Decision.ROLLBACK).code) for n, place in enumerate(pending)}
+# No room at all any more, but in the segment that is there.
+with open(disk / "more", "wb", buffering=0) as more:
+    try:
+        while True:
+            more.write(bytes(4096))
+    except OSError:
+        pass
+print(refused, sorted(codes), len(room.delivered()), room.pending())
+room.reopen()
+print(len(room.delivered()), room.pending())
+"""
+
+
+@pytest.mark.skipif(not can_mount(), reason="a small file system needs a mount, which this user may not do")
+def test_on_a_nearly_full_disk_prepares_are_refused_and_decisions_last(tmp_path: Path) -> None:
+    mount = 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$1" -c "$2" "$0"'
+    command = [*NAMESPACE, "sh", "-c", mount, str(tmp_path), sys.executable, DECISIONS_LAST]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("10 [0] 10 []\n10 []\n", 0), done.stderr
+
+
 SPARSE = """
 import contextlib, sys
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ports import State
 from escrowmq.transaction.resuming import resume
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
+from escrowmq.transaction.upkeep import put_back_before
 
 DECISIONS = some.sampled_from([Decision.COMMIT, Decision.ROLLBACK, None])
 PICKS = some.integers(0, 1_000)
@@ -148,6 +150,29 @@ class TransactionsModel(RuleBasedStateMachine):
                 if model.state == "pending":
                     model.may_be = {"pending", "discarded"}
         self.die()
+
+    @rule()
+    def leave_old_segments(self) -> None:
+        """Half messages are put back, so that the segments before them may go; that asks nobody."""
+        checks = {found.root_log_offset: found.checks for found in self.room.index.pending(count_max=10_000)}
+        end = self.room.store.log_end
+        while put_back_before(end, self.room.index, self.room.store, self.room.journal):
+            self.room.settle()
+        assert (self.room.index.first_live_log_offset or end) >= end
+        again = {found.root_log_offset: found.checks for found in self.room.index.pending(count_max=10_000)}
+        assert again == checks
+        self.look_for_copies()
+
+    @rule(records=RECORDS)
+    def die_while_leaving_old_segments(self, records: int) -> None:
+        self.room.crash_after(records)
+        with suppress(Crash):
+            put_back_before(self.room.store.log_end, self.room.index, self.room.store, self.room.journal)
+        self.die()
+
+    @rule(minutes=some.integers(1, 60))
+    def the_clock_steps(self, minutes: int) -> None:
+        self.room.clock.advance(minutes * 60_000)
 
     @rule()
     def die(self) -> None:

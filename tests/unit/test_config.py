@@ -86,6 +86,47 @@ def test_a_broker_configuration_of_rocketmqs_is_read_and_says_what_means_nothing
     assert ignored == ["brokerRole"]
 
 
+def test_the_keys_of_transactions_of_a_broker_conf_are_meant_or_said_to_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "broker.conf"
+    path.write_text(
+        "transactionTimeOut=60000\ntransactionCheckMax=5\ntransactionCheckInterval=60000\n"
+        "rejectTransactionMessage=true\ntransactionOpMsgMaxSize=4096\ntransactionOpBatchInterval=3000\n"
+        "transactionMetricFlushInterval=10000\nenableTransactionMetrics=true\n"
+    )
+    config, ignored = load_broker_config(path)
+    assert config.broker == BrokerConfig(
+        transaction_timeout_ms=60_000,
+        transaction_checks_max=5,
+        transaction_check_interval_ms=60_000,
+        takes_transactions=False,
+    )
+    assert ignored == [
+        "transactionOpMsgMaxSize",
+        "transactionOpBatchInterval",
+        "transactionMetricFlushInterval",
+        "enableTransactionMetrics",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("transactionTimeout", "transactionTimeOut"),
+        ("transactionCheckMaxTimes", "transactionCheckMax"),
+        ("TransactionCheckIntervall", "transactionCheckInterval"),
+        ("transactionOpBatchIntervall", "transactionOpBatchInterval"),
+        ("rejecttransactionmessage", "rejectTransactionMessage"),
+        ("flushdisktype", "flushDiskType"),
+    ],
+)
+def test_a_key_of_a_broker_conf_that_is_a_slip_is_refused(tmp_path: Path, key: str, nearest: str) -> None:
+    """Passed over, it would leave a setting as it is, and nobody would notice."""
+    path = tmp_path / "broker.conf"
+    path.write_text(f"{key}=1\n")
+    with pytest.raises(ConfigError, match=f"there is no setting {key}; the nearest is {nearest}"):
+        load_broker_config(path)
+
+
 @pytest.mark.parametrize(
     ("key", "text", "message"),
     [

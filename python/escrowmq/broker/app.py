@@ -26,8 +26,10 @@ from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.delayed import DelayedDelivery
 from escrowmq.broker.delivery.levels import DelayLevels
+from escrowmq.broker.delivery.timing import TimerRules
 from escrowmq.broker.forwarded_requests import ForwardedRequests
 from escrowmq.broker.housekeeping import Task, Timetable
+from escrowmq.broker.later_commits import LaterCommits
 from escrowmq.broker.live_settings import LiveSettings
 from escrowmq.broker.locks import QueueLocks
 from escrowmq.broker.outcome import Forward
@@ -114,9 +116,6 @@ class Broker:
             on_failure.callback(self._server.close)
             self._server.load_consumer_offsets(self._offsets.within(self._store))
             self._offsets.begin(self._server)
-            self._transactions = Transactions(
-                self._store, self._server, clients=clients, topics=topics, settings=settings, clock=clock
-            )
             self._delayed = DelayedDelivery(
                 levels,
                 self._store,
@@ -125,6 +124,16 @@ class Broker:
                 delay_offsets,
                 save_interval_ms=config.delay_offsets_interval_ms,
                 wall_ms=clock.wall_ms,
+            )
+            later = LaterCommits(
+                levels,
+                self._delayed,
+                self._timers,
+                timer_rules=lambda: TimerRules.of(settings.broker),
+                wall_ms=clock.wall_ms,
+            )
+            self._transactions = Transactions(
+                self._store, self._server, clients=clients, topics=topics, settings=settings, later=later, clock=clock
             )
             statistics = Statistics(
                 self._store, self._server, self._delayed, self._timers, cluster=config.cluster, clock=clock
@@ -186,6 +195,7 @@ class Broker:
             snapshots=snapshots,
             registration=self._registration,
             name_server_wait_ms=config.name_server_wait_ms,
+            flush_transactions=parts.transaction_flush(self._store, config, store),
         )
         self._timetable = Timetable(
             [
@@ -280,11 +290,13 @@ class Broker:
             if self._timers is not None:
                 steps.callback(self._timers.close)
             steps.callback(self._server.close)
+            steps.callback(self._settling.close)
             steps.callback(self._unregister)
 
     def abandon(self) -> None:
         """Stops as a kill would: nobody is told, nothing is saved, and the next start recovers. For tests."""
         self._server.abandon()
+        self._settling.abandon()
         if self._timers is not None:
             self._timers.abandon()
         self._store.abandon()

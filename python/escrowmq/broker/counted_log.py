@@ -19,7 +19,7 @@ class TrafficCounters(Protocol):
 class PlacingLog(Protocol[Placed_co]):
     """Where messages go: `escrowmq._core.Store`, or a test's own."""
 
-    def append(self, messages: Sequence[_core.Message], /) -> Iterable[Placed_co]:
+    def append(self, messages: Sequence[_core.Message], /, *, uses_reserve: bool = False) -> Iterable[Placed_co]:
         """Appends all messages or none, without waiting for the disk."""
 
 
@@ -30,9 +30,9 @@ class CountedLog(Generic[Placed_co]):
         self._log = log
         self._counters = counters
 
-    def append(self, messages: Sequence[_core.Message]) -> Sequence[Placed_co]:
-        """Appends all messages or none, without waiting for the disk."""
-        receipts = list(self._log.append(messages))
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> Sequence[Placed_co]:
+        """Appends all messages or none, without waiting for the disk; on a disk that is too full, from its reserve."""
+        receipts = list(self._log.append(messages, uses_reserve=uses_reserve))
         sizes_bytes: dict[str, list[int]] = {}
         for message, receipt in zip(messages, receipts, strict=True):
             sizes_bytes.setdefault(message.topic, []).append(receipt.end_offset - receipt.log_offset)

@@ -24,13 +24,15 @@ RETRY: Final = Retry()
 class WhenDurable(Struct, frozen=True):
     """An answer to what was appended: it goes out when the log is durable, and visible, up to `end_offset`.
 
-    If that takes too long, `late_code` and `late_remark` stand in for its code and remark. In async mode nothing waits.
+    If that takes too long, `late_code` and `late_remark` stand in for its code and remark. In async mode nothing waits,
+    but for transactions if they are to be on disk all the same.
     """
 
     answer: Answer
     end_offset: int
     late_code: int = ResponseCode.FLUSH_DISK_TIMEOUT
     late_remark: str | None = None
+    is_of_transaction: bool = False
 
 
 class Notice(Struct, frozen=True):

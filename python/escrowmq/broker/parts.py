@@ -1,5 +1,7 @@
 """Parts of a broker that follow from its settings alone. `app` puts them together."""
 
+from collections.abc import Callable
+
 from escrowmq import _core
 from escrowmq.broker import addresses
 from escrowmq.broker.registration import Identity
@@ -38,6 +40,13 @@ def start_timers(store: _core.Store, config: BrokerConfig, store_config: StoreCo
         roll_window_slots=max(2, min(config.timer_roll_window_slots, expiry_slots)),
         log_file_size_bytes=config.timer_log_file_size_bytes,
     )
+
+
+def transaction_flush(
+    store: _core.Store, config: BrokerConfig, store_config: StoreConfig
+) -> Callable[[], object] | None:
+    """What brings transactions to disk before they are answered; None where the store does so, or nobody wants it."""
+    return store.flush if config.transaction_flush == "sync" and store_config.flush == "async" else None
 
 
 def identity(config: BrokerConfig, place: addresses.Place) -> Identity:

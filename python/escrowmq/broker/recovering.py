@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from escrowmq import _core
-from escrowmq.broker import addresses
+from escrowmq.broker import addresses, transaction_counts
 from escrowmq.broker.consumer_offsets import ConsumerOffsets
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.opened_transactions import PROGRESS_TOPICS, open_transactions
@@ -98,6 +98,8 @@ def recover(folder: Path, config: BrokerConfig, store_config: StoreConfig) -> Re
         if has_moved:
             offsets.save(table)
         opened.index.save()
+        counts_file = _core.ConfigFile(folder, transaction_counts.FILE_NAME)
+        transaction_counts.save_counts(counts_file, opened.index.pending_by_topic(), now_ms=clock.wall_ms())
         report = store.recovery_report
         return Recovered(
             path=str(folder),
@@ -118,8 +120,8 @@ class _StoreLog:
     def __init__(self, store: _core.Store) -> None:
         self._store = store
 
-    def append(self, messages: Sequence[_core.Message]) -> list[_core.Receipt]:
-        return list(self._store.append(messages))
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> list[_core.Receipt]:
+        return list(self._store.append(messages, uses_reserve=uses_reserve))
 
 
 def _key(topic: str) -> str:

@@ -1,9 +1,10 @@
 """What follows a batch: everybody is told what it has changed, then whoever asked is answered.
 
 The fast lane knows of a change before any of the batch is answered, and where a topic was made, name servers do.
+Answers about transactions wait for a flush of their own, where the store flushes in its own time and they must last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
@@ -11,6 +12,7 @@ import structlog
 
 from escrowmq import _core
 from escrowmq.broker.context import Context
+from escrowmq.broker.flushed_answers import FlushedAnswers
 from escrowmq.broker.held_answers import HeldAnswers
 from escrowmq.broker.live_settings import LiveSettings
 from escrowmq.broker.outcome import Notice, Retry, WhenDurable
@@ -39,6 +41,7 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
 
 Settled: TypeAlias = Answer | WhenDurable | Retry | _core.Answer
 Answered: TypeAlias = tuple[_core.Request, _core.Answer]
+Ready: TypeAlias = tuple[_core.Request, Settled]
 
 _log = structlog.get_logger()
 
@@ -55,13 +58,18 @@ class Settling:
         snapshots: Snapshots,
         registration: Registration,
         name_server_wait_ms: int,
+        flush_transactions: Callable[[], object] | None = None,
     ) -> None:
+        """`flush_transactions` brings to disk what was appended, where that is not done before answers go out."""
         self._server = server
         self._context = context
         self._live_settings = live_settings
         self._snapshots = snapshots
         self._registration = registration
-        self._held: HeldAnswers[Answered] = HeldAnswers(wait_ms=name_server_wait_ms)
+        self._held: HeldAnswers[Ready] = HeldAnswers(wait_ms=name_server_wait_ms)
+        self._flushed: FlushedAnswers[Ready] | None = None
+        if flush_transactions is not None:
+            self._flushed = FlushedAnswers(flush_transactions, self._answer_flushed)
 
     def next_deadline_ms(self) -> float:
         """Until when the first answer waits for name servers; infinity if none does."""
@@ -88,7 +96,7 @@ class Settling:
         self._live_settings.publish()
         self._snapshots.publish(self._server)
         now_ms = self._context.now_ms()
-        ready = _natives(settled)
+        ready = list(settled)
         changed = self._context.topics.take_changed()
         if changed:
             before = self._registration.waiting()
@@ -100,14 +108,31 @@ class Settling:
             ready = [answer for answer in ready if answer[0].code not in WAIT_FOR_NAME_SERVERS]
         ready += self._held.release(self._registration.waiting(), now_ms=now_ms)
         if ready:
-            self._answer(ready)
+            self._answer(self._after_flush(ready))
         self._tell_members()
         for notice in self._context.notices:
             self._tell(notice)
         self._context.notices.clear()
 
-    def _answer(self, answers: list[Answered]) -> None:
+    def _after_flush(self, ready: Sequence[Ready]) -> Sequence[Ready]:
+        """Those that need not wait for a flush; the others do so from now on."""
+        if self._flushed is None:
+            return ready
+        waiting: list[Ready] = []
+        others: list[Ready] = []
+        for one in ready:
+            (waiting if _is_of_transaction(one[1]) else others).append(one)
+        if waiting:
+            self._flushed.add(waiting)
+        return others
+
+    def _answer_flushed(self, ready: Sequence[Ready], is_durable: bool) -> None:  # noqa: FBT001 - it is all there is to say
+        """Called by the thread that flushes. What is not on disk is not acknowledged."""
+        self._answer(ready if is_durable else [(request, _late(outcome)) for request, outcome in ready])
+
+    def _answer(self, ready: Sequence[Ready]) -> None:
         """Sends answers; one that no header can express costs its own request only."""
+        answers = _natives(ready)
         try:
             self._server.answer(answers)
         except BadFrame:
@@ -135,7 +160,29 @@ class Settling:
 
     def release_all(self) -> None:
         """Answers whoever still waits for name servers."""
-        self._answer(self._held.release((), now_ms=self._context.now_ms()))
+        self._answer(self._after_flush(self._held.release((), now_ms=self._context.now_ms())))
+
+    def close(self) -> None:
+        """Answers whoever still waits for a flush."""
+        if self._flushed is not None:
+            self._flushed.close()
+
+    def abandon(self) -> None:
+        """Answers nobody any more."""
+        if self._flushed is not None:
+            self._flushed.abandon()
+
+
+def _is_of_transaction(outcome: Settled) -> bool:
+    # Only prepares come with an answer that is native already.
+    return isinstance(outcome, _core.Answer) or (isinstance(outcome, WhenDurable) and outcome.is_of_transaction)
+
+
+def _late(outcome: Settled) -> Settled:
+    """What a request is told whose flush has failed."""
+    if isinstance(outcome, _core.Answer):
+        return Answer(ResponseCode.FLUSH_DISK_TIMEOUT)
+    return Answer(outcome.late_code, outcome.late_remark) if isinstance(outcome, WhenDurable) else outcome
 
 
 def _natives(settled: Sequence[tuple[_core.Request, Settled]]) -> list[Answered]:

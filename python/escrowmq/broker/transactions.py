@@ -8,9 +8,11 @@ from escrowmq import _core
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.durable_progress import DurableProgress
+from escrowmq.broker.later_commits import LaterCommits
 from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.topics import Topics
+from escrowmq.broker.transaction_counts import FILE_NAME, save_counts
 from escrowmq.transaction.asking import Asking
 from escrowmq.transaction.checking import CheckBack
 from escrowmq.transaction.counters import Counters
@@ -38,11 +40,13 @@ class Transactions:
         clients: ClientRegistry,
         topics: Topics,
         settings: Settings,
+        later: LaterCommits,
         clock: _core.Clock,
     ) -> None:
         self._store = store
         self._server = server
         self._settings = settings
+        self._counts_file = _core.ConfigFile(settings.broker.data, FILE_NAME)
         self._wall_ms = clock.wall_ms
         counters = Counters()
         done = self._saved_progress()
@@ -58,7 +62,7 @@ class Transactions:
             _log.info("op records written that a crash had kept from being written", transactions=opened.marked_count)
         self._progress = DurableProgress(done)
         self._hold()
-        ending = Ending(self.index, store, self.journal, counters)
+        ending = Ending(self.index, store, self.journal, counters, later=later)
         self.room = Room(self.index, store, self.journal, ending, counters)
         self.asking = Asking(
             self.index, store, producers=clients, peers=server, counters=counters, broker_name=settings.broker.name
@@ -92,6 +96,7 @@ class Transactions:
         """Notes how far things have come, when everything is on disk."""
         self.upkeep()
         self.index.save()
+        save_counts(self._counts_file, self.index.pending_by_topic(), now_ms=self._wall_ms())
 
     def _history_begin_ms(self) -> int:
         return self._wall_ms() - self._settings.broker.transaction_history_ms

@@ -148,7 +148,7 @@ class CheckBack:
                 self._plan(plan, transaction, half)
         if plan.messages:
             messages = [*plan.messages, *op_messages(plan.marks)]
-            receipts = self._journal.append(messages)
+            receipts = self._journal.append(messages, uses_reserve=True)
             after = receipts[-1].end_offset
             self._asking.line_up(
                 Question(receipt.queue_offset, receipt.log_offset, after)

@@ -19,8 +19,8 @@ from escrowmq.transaction.auditing import audit_message
 from escrowmq.transaction.counters import Counters
 from escrowmq.transaction.decisions import Decision, Mark, op_messages
 from escrowmq.transaction.journal import Journal
-from escrowmq.transaction.ports import Index, Records, State, Transaction
-from escrowmq.transaction.preparing import TRANSACTION_BITS, final_message
+from escrowmq.transaction.ports import Index, Later, Records, State, Transaction, Waiting
+from escrowmq.transaction.preparing import TRANSACTION_BITS, final_message, waiting_message
 from escrowmq.transaction.ruling import End, Ruling, rule_on_end
 from escrowmq.transaction.topics import HALF_TOPIC
 
@@ -55,6 +55,7 @@ class _Plan(Struct):
     root: int | None = None
     topic: str = ""
     born_ms: int = 0
+    waiting: Waiting | None = None
 
 
 class _WrongEnd(Exception):
@@ -64,11 +65,14 @@ class _WrongEnd(Exception):
 class Ending:
     """Decides transactions. Only one thread uses it."""
 
-    def __init__(self, index: Index, records: Records, journal: Journal, counters: Counters) -> None:
+    def __init__(
+        self, index: Index, records: Records, journal: Journal, counters: Counters, *, later: Later | None = None
+    ) -> None:
         self._index = index
         self._records = records
         self._journal = journal
         self._counters = counters
+        self._later = later
         self._audited: set[tuple[int, Decision]] = set()
 
     def end(self, ends: Sequence[End]) -> list[Settled]:
@@ -126,10 +130,19 @@ class Ending:
             plan.audit = audit_message("forced", transaction, decision, state=state, who=end.who)
         if decision is Decision.COMMIT:
             half = self._half(end.log_offset, transaction.log_offset)
-            plan.final = final_message(half, topic=transaction.topic, queue_id=transaction.queue_id)
+            plan.waiting = self._waiting(half, transaction)
+            if plan.waiting is not None:
+                plan.final = waiting_message(half, plan.waiting)
+            else:
+                plan.final = final_message(half, topic=transaction.topic, queue_id=transaction.queue_id)
             plan.size_bytes, plan.born_ms = half.size_bytes, half.born_timestamp_ms
         decided[root] = decision.state
         return plan
+
+    def _waiting(self, half: _core.Record, transaction: Transaction) -> Waiting | None:
+        if self._later is None:
+            return None
+        return self._later.waiting(half, topic=transaction.topic, queue_id=transaction.queue_id)
 
     def _contradiction(self, end: End, decision: Decision, transaction: Transaction, state: State) -> _Plan:
         self._counters.contradictions += 1
@@ -194,7 +207,7 @@ class Ending:
         if not messages:
             return [plan.settled for plan in plans]
         try:
-            receipts = self._journal.append(messages)
+            receipts = self._journal.append(messages, uses_reserve=True)
         except BadMessage as error:
             if error.index >= len(finals):
                 raise
@@ -202,11 +215,19 @@ class Ending:
             refused = _Plan(Settled(ResponseCode.MESSAGE_ILLEGAL, f"the message is illegal: {error}"))
             # Whoever repeats it in this batch repeats what was not done.
             return self._append([refused if plan.root == bad.root else plan for plan in plans])
+        self._tell_later(plans, receipts)
         last = receipts[-1]
         for plan in plans:
             self._count(plan, last.store_timestamp_ms)
         decided = Settled(end_offset=last.end_offset)
         return [self._settled(plan, decided) for plan in plans]
+
+    def _tell_later(self, plans: Sequence[_Plan], receipts: Sequence[_core.Receipt]) -> None:
+        # The finals come first, in the order of their plans.
+        with_final = (plan for plan in plans if plan.final is not None)
+        for plan, receipt in zip(with_final, receipts, strict=False):
+            if plan.waiting is not None and self._later is not None:
+                self._later.appended(plan.waiting, receipt)
 
     def _count(self, plan: _Plan, stored_ms: int) -> None:
         if plan.ruling is Ruling.DECIDE and plan.mark is not None and plan.mark.kind is not None:

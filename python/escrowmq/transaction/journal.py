@@ -33,9 +33,9 @@ class Journal:
         """Takes over the op records that were there before."""
         self._ops.extend((record.queue_offset, _highest(record.body)) for record in ops)
 
-    def append(self, messages: Sequence[_core.Message]) -> list[_core.Receipt]:
-        """Appends all messages or none, without waiting for the disk."""
-        receipts = list(self._log.append(messages))
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> list[_core.Receipt]:
+        """Appends all messages or none, without waiting for the disk; on a disk that is too full, from its reserve."""
+        receipts = list(self._log.append(messages, uses_reserve=uses_reserve))
         self._index.note(messages, receipts)
         for message, receipt in zip(messages, receipts, strict=True):
             if message.topic == HALF_TOPIC:

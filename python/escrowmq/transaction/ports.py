@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from escrowmq import _core
 
 State: TypeAlias = Literal["pending", "committed", "rolled_back", "discarded", "closed"]
@@ -157,8 +159,26 @@ class Records(Protocol):
 class Log(Protocol):
     """Where records go: `escrowmq.broker.counted_log.CountedLog`, or a test's own."""
 
-    def append(self, messages: Sequence[_core.Message]) -> Sequence[_core.Receipt]:
-        """Appends all messages or none, without waiting for the disk."""
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> Sequence[_core.Receipt]:
+        """Appends all messages or none, without waiting for the disk; on a disk that is too full, from its reserve."""
+
+
+class Waiting(Struct, frozen=True):
+    """Where a message waits for its time, and with which properties."""
+
+    topic: str
+    queue_id: int
+    properties: dict[str, str]
+
+
+class Later(Protocol):
+    """Who delivers committed messages that are for later: `escrowmq.broker.later_commits.LaterCommits`."""
+
+    def waiting(self, half: _core.Record, *, topic: str, queue_id: int) -> Waiting | None:
+        """Where the message of a half message waits; None where its time has come."""
+
+    def appended(self, waiting: Waiting, receipt: _core.Receipt) -> None:
+        """Takes notice of a message that waits from now on."""
 
 
 class Producer(Protocol):

@@ -5,7 +5,7 @@ from typing import Final
 
 from escrowmq import _core
 from escrowmq.protocol import properties
-from escrowmq.transaction.ports import Transaction
+from escrowmq.transaction.ports import Transaction, Waiting
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_QUEUE_ID, HALF_TOPIC
 
 PROPERTIES_SIZE_MAX_BYTES: Final = 32_767
@@ -95,6 +95,19 @@ def final_message(half: _core.Record, *, topic: str, queue_id: int) -> _core.Mes
         topic=topic,
         queue_id=queue_id,
         without=_OF_HALF_MESSAGES,
+        sys_flag=half.sys_flag & ~TRANSACTION_BITS | _COMMITTED,
+        prepared_transaction_offset=half.log_offset,
+        keeps_store_host=True,
+    )
+
+
+def waiting_message(half: _core.Record, waiting: Waiting) -> _core.Message:
+    """The message of a committed transaction where it waits for its time; it too names the half message."""
+    return _core.Message.copy_of(
+        half,
+        topic=waiting.topic,
+        queue_id=waiting.queue_id,
+        properties=properties.encode(waiting.properties),
         sys_flag=half.sys_flag & ~TRANSACTION_BITS | _COMMITTED,
         prepared_transaction_offset=half.log_offset,
         keeps_store_host=True,

@@ -18,6 +18,7 @@ def write_missing_ops(index: Index, journal: Journal) -> int:
     """Marks what a crash left decided and unmarked, so that nobody asks again; how many that were.
 
     A final record is the proof of its commit, and a discard record that of its discard: both come before their op.
+    A disk that is too full for new messages keeps nobody from starting.
     """
     count = 0
     while unmarked := index.unmarked(count_max=BATCH_COUNT_MAX):
@@ -25,7 +26,8 @@ def write_missing_ops(index: Index, journal: Journal) -> int:
             op_messages(
                 Mark(_DECISIONS.get(found.state, Decision.DISCARD), found.live_half_offsets, RECOVERY)
                 for found in unmarked
-            )
+            ),
+            uses_reserve=True,
         )
         count += len(unmarked)
     return count
@@ -47,5 +49,5 @@ def put_back_before(log_offset: int, index: Index, records: Records, journal: Jo
         messages.append(copy_message(half, transaction, checks=transaction.checks))
         marks.append(Mark(None, transaction.live_half_offsets))
     if messages:
-        journal.append([*messages, *op_messages(marks)])
+        journal.append([*messages, *op_messages(marks)], uses_reserve=True)
     return len(messages)

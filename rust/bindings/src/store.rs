@@ -91,11 +91,12 @@ impl Store {
         Ok(Self { store: Arc::new(Owned::new(store)), folder: path })
     }
 
-    fn append(&self, py: Python<'_>, messages: Vec<Py<Message>>) -> PyResult<Receipts> {
+    #[pyo3(signature = (messages, *, uses_reserve = false))]
+    fn append(&self, py: Python<'_>, messages: Vec<Py<Message>>, uses_reserve: bool) -> PyResult<Receipts> {
         self.with(py, |store| {
             let messages: Vec<NewMessage<'_>> =
                 messages.iter().map(|message| message.get().as_new_message()).collect();
-            store.append(&messages)
+            if uses_reserve { store.append_into_reserve(&messages) } else { store.append(&messages) }
         })
         .map(Receipts)
     }

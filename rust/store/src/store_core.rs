@@ -162,6 +162,14 @@ impl StoreCore {
     /// [`StoreError::Io`] where a segment can't be had. Nothing is appended then.
     pub fn append(&self, messages: &[NewMessage<'_>]) -> Result<Vec<Receipt>> {
         self.refuse_on_full_disk()?;
+        self.append_into_reserve(messages)
+    }
+
+    /// The same, also while the disk is too full for others: for what ends transactions that were taken.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append); [`StoreError::Io`] of kind `StorageFull` where there is really no room.
+    pub fn append_into_reserve(&self, messages: &[NewMessage<'_>]) -> Result<Vec<Receipt>> {
         let mut receipts = Vec::with_capacity(messages.len());
         self.log.append(messages, self.clock.now_ms(), |receipt| receipts.push(receipt))?;
         Ok(receipts)

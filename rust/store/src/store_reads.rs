@@ -7,6 +7,7 @@ use crate::consume_queue::{ConsumeQueue, QueueStatus, TimeBoundary};
 use crate::error::{Result, StoreError};
 use crate::key_index::KeyIndex;
 use crate::offset::{LogOffset, QueueOffset};
+use crate::options::FlushMode;
 use crate::store_core::StoreCore;
 
 /// Records looked at for a key, beyond as many as are wanted: whoever sends messages can choose keys of one hash, and must
@@ -15,12 +16,16 @@ const CANDIDATES_MAX: usize = 1_024;
 
 impl StoreCore {
     /// The record at a log offset. Any offset may be asked for, so what does not read as a record there is none: only
-    /// who follows a queue knows that one was.
+    /// who follows a queue knows that one was. In async mode, where an append is acknowledged before it is in its queue, it
+    /// can be read from its append on.
     ///
     /// # Errors
-    /// [`StoreError::NoRecord`] where none begins, or none is visible.
+    /// [`StoreError::NoRecord`] where none begins, or none may be read yet.
     pub fn record_at(&self, at: LogOffset) -> Result<StoredRecord> {
-        let limit = self.visible_end();
+        let limit = match self.options.flush {
+            FlushMode::Async { .. } => self.log_end(),
+            FlushMode::Sync => self.visible_end(),
+        };
         self.log.record_at(at, limit).map_err(|error| match error {
             StoreError::Damaged { at, .. } => {
                 StoreError::NoRecord { at, start: self.log_start(), end: limit }

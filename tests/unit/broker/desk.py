@@ -131,7 +131,7 @@ class TestStore:
         self.cleanings: list[str] = []
         self.before_deletion: Callable[[], None] = lambda: None
 
-    def append(self, messages: Sequence[Message]) -> list[TestReceipt]:
+    def append(self, messages: Sequence[Message], **_: bool) -> list[TestReceipt]:
         if self.failure is not None:
             raise self.failure
         for index, message in enumerate(messages):

@@ -246,7 +246,7 @@ def test_a_disk_that_is_full_delays_delivery_and_loses_nothing(room: Room, monke
     room.postpone(b"hello")
     room.clock.advance(1_000)
 
-    def append(_: object) -> None:
+    def append(_: object, **__: object) -> None:
         raise DiskFull("no space")
 
     monkeypatch.setattr(room.delivery, "_log", Altered(room.store, append=append))

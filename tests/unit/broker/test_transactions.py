@@ -157,6 +157,14 @@ def test_a_prepare_to_a_topic_that_must_not_be_written_is_refused(desk: Desk, ro
     assert room.store.log_end == 0
 
 
+def test_a_prepare_to_a_topic_that_is_not_there_is_refused(room: RoomDesk) -> None:
+    desk = Desk(room=room, has_auto_create=False)
+    answer = desk.ask(SEND, prepare(topic="nowhere"), b"body")
+    assert answer.code == ResponseCode.TOPIC_NOT_EXIST
+    assert str(answer.remark).startswith("topic[nowhere] not exist, apply first please!")
+    assert room.store.log_end == 0
+
+
 def test_a_broker_may_take_no_transactions(room: RoomDesk) -> None:
     desk = Desk(room=room, config=BrokerConfig(advertise="127.0.0.1", takes_transactions=False))
     answer = desk.ask(SEND, prepare(), b"body")

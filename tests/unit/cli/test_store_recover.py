@@ -87,6 +87,15 @@ def test_without_it_an_apache_broker_would_ask_about_what_is_decided(killed: Pat
     assert list(scan.asked) == [1, 2]
 
 
+def test_how_many_are_pending_is_written_down_as_apache_s_broker_reads_it(killed: Path) -> None:
+    assert run("recover", *SIZES, killed).exit_code == 0
+    written = json.loads((killed / "config" / "transactionMetrics").read_text())
+    (count,) = written["transactionCount"].items()
+    assert (count[0], count[1]["count"]) == ("orders", 1)
+    assert count[1]["timeStamp"] == written["dataVersion"]["timestamp"] > 0
+    assert written["dataVersion"]["counter"] == 1
+
+
 def test_a_second_time_nothing_is_left_to_do(killed: Path) -> None:
     assert run("recover", *SIZES, killed).exit_code == 0
     log = (killed / "commitlog" / f"{0:020}").read_bytes()

@@ -35,12 +35,12 @@ class CuttingLog:
         self.records_before_crash: int | None = None
         self.batch_sizes: list[int] = []
 
-    def append(self, messages: Sequence[_core.Message]) -> list[_core.Receipt]:
+    def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> list[_core.Receipt]:
         self.batch_sizes.append(len(messages))
         if self.records_before_crash is not None:
-            self._store.append(messages[: self.records_before_crash])
+            self._store.append(messages[: self.records_before_crash], uses_reserve=uses_reserve)
             raise Crash
-        return list(self._store.append(messages))
+        return list(self._store.append(messages, uses_reserve=uses_reserve))
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ class RoomDesk:
     clock: _core.Clock = field(default_factory=_core.Clock)
     rules: CheckRules = field(default_factory=lambda: CheckRules(6_000, 3, 72 * 3_600_000))
     peers: TestPeers = field(default_factory=TestPeers)
+    disk_refuse_ratio: float = 1.0
 
     def __post_init__(self) -> None:
         self.open()
@@ -135,7 +136,7 @@ class RoomDesk:
             index_entries=400,
             disk_clean_ratio=1.0,
             disk_force_ratio=1.0,
-            disk_refuse_ratio=1.0,
+            disk_refuse_ratio=self.disk_refuse_ratio,
             clock=self.clock,
         )
         self.log = CuttingLog(self.store)

@@ -55,7 +55,7 @@ def decide(context: Context, request: ClientRequest) -> Outcome:
     )
     (settled,) = room.ending.end([end])
     answer = Answer(settled.code, settled.remark)
-    return WhenDurable(answer, settled.end_offset) if settled.end_offset else answer
+    return WhenDurable(answer, settled.end_offset, is_of_transaction=True) if settled.end_offset else answer
 
 
 def _by_id(context: Context, transaction_id: str) -> list[Transaction]:

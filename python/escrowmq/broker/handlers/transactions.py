@@ -115,7 +115,8 @@ def end(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
         # Most of a batch are settled alike, and share an answer.
         if found is not last:
             answer = Answer(found.code, found.remark)
-            last, outcome = found, WhenDurable(answer, found.end_offset) if found.end_offset else answer
+            outcome = WhenDurable(answer, found.end_offset, is_of_transaction=True) if found.end_offset else answer
+            last = found
         outcomes.append(outcome)
     return outcomes
 
@@ -130,7 +131,7 @@ def resume_check(context: Context, request: ClientRequest) -> Outcome:
     remark, end_offset = resume(log_offset, room.index, room.records, room.journal)
     if remark is not None:
         return Answer(ResponseCode.SYSTEM_ERROR, remark)
-    return WhenDurable(Answer(), end_offset) if end_offset else Answer()
+    return WhenDurable(Answer(), end_offset, is_of_transaction=True) if end_offset else Answer()
 
 
 def _plain_end(
@@ -193,4 +194,4 @@ def _prepared(context: Context, draft: Draft, log_offset: int, half_offset: int,
         "queueOffset": str(half_offset),
         "transactionId": draft.properties[properties.UNIQUE_KEY],
     }
-    return WhenDurable(Answer(ext_fields=fields), end_offset)
+    return WhenDurable(Answer(ext_fields=fields), end_offset, is_of_transaction=True)

@@ -1,0 +1,55 @@
+"""Half messages that leave old segments, and prepares that are cut short: every point at which the process may die."""
+
+import pytest
+from tests.unit.transaction.room_desk import Crash, RoomDesk
+
+from escrowmq.protocol.response_codes import ResponseCode
+from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.topics import HALF_TOPIC
+from escrowmq.transaction.upkeep import put_back_before
+
+
+def put_all_back(room: RoomDesk) -> int:
+    count = put_back_before(room.store.log_end, room.index, room.store, room.journal)
+    room.settle()
+    return count
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_every_crash_point_of_a_prepare(room: RoomDesk, written: int) -> None:
+    """What was not acknowledged may be there or not; it is one transaction at most, and can be decided."""
+    room.crash_after(written)
+    with pytest.raises(Crash):
+        room.prepare("A")
+    room.reopen()
+    assert room.pending() == ["A"] * written
+    assert room.delivered() == []
+    for found in room.index.pending():
+        (half,) = room.store.iterate(HALF_TOPIC, 0)
+        assert half.queue_offset == found.half_offset
+
+
+def test_what_leaves_an_old_segment_keeps_its_questions_and_its_first_copy_can_still_be_decided(room: RoomDesk) -> None:
+    place = room.prepare("A")
+    room.connect()
+    room.round()
+    assert put_all_back(room) == 1
+    (transaction,) = room.index.pending()
+    assert (transaction.checks, transaction.half_offset, transaction.live_half_offsets) == (1, 2, [2])
+    assert room.end(place, Decision.COMMIT).code == ResponseCode.SUCCESS
+    assert room.delivered() == ["A"]
+
+
+# Two copies and their op.
+@pytest.mark.parametrize("written", [0, 1, 2, 3])
+def test_every_crash_point_of_leaving_an_old_segment(room: RoomDesk, written: int) -> None:
+    places = [room.prepare(name) for name in "AB"]
+    room.crash_after(written)
+    with pytest.raises(Crash):
+        put_all_back(room)
+    room.reopen()
+    assert sorted(room.pending()) == ["A", "B"]
+    room.end(places[0], Decision.COMMIT)
+    room.end(places[1], Decision.ROLLBACK)
+    room.reopen()
+    assert (room.pending(), room.delivered(), room.index.unmarked()) == ([], ["A"], [])
