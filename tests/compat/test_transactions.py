@@ -136,6 +136,15 @@ def test_it_is_given_up_after_the_last_question_and_found_in_the_discard_topic()
         assert bodies(broker) == []
 
 
+def test_a_broker_without_transactions_notes_no_progress(broker: LocalBroker) -> None:
+    for _ in range(3):
+        broker.clock.advance(seconds=CHECK_S)
+    with TransactionPeer(broker.address) as client:
+        fields = {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}
+        answer = client.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, fields)
+    assert b"CID_RMQ_SYS_TRANS" not in bytes(answer.body)
+
+
 def test_how_far_they_are_is_written_down_when_it_changes_and_not_again(broker: LocalBroker) -> None:
     offsets = broker.data / "config" / "consumerOffset.json"
     with TransactionPeer(broker.address) as producer:

@@ -115,13 +115,13 @@ NOT_COMPARABLE: Mapping[str, Sequence[str]] = {
     "statsAll": (r"(?<= live-consumers 0 ).*",),
 }
 
-# Settings that the two worlds have otherwise: ports and paths, sizes of files, what keeps either from cleaning up, and
-# where ours has another default, which escrowmq.toml explains.
+# Settings that the two worlds have otherwise: ports and paths, sizes of files, what keeps either from cleaning up and
+# Apache's from asking, and where ours has another default, which escrowmq.toml explains.
 OTHERWISE = {
     "getBrokerConfig": {
         *("listenPort", "namesrvAddr", "storePathRootDir", "metricsPromExporterHost", "metricsPromExporterPort"),
         *("mappedFileSizeCommitLog", "mappedFileSizeConsumeQueue", "maxHashSlotNum", "maxIndexNum"),
-        *("diskMaxUsedSpaceRatio", "fileReservedTime"),
+        *("diskMaxUsedSpaceRatio", "fileReservedTime", "transactionCheckInterval", "transactionTimeOut"),
         *("enablePropertyFilter", "flushDelayOffsetInterval", "flushDiskType"),
     },
     "getNamesrvConfig": {"listenPort", "scanNotActiveBrokerInterval"},

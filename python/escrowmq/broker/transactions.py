@@ -119,7 +119,8 @@ class Transactions:
 
     def _tell_progress(self, topic: str, offset: int) -> None:
         # Only what has changed: a commit has all offsets written again, also on a broker that does nothing.
-        if self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) != offset:
+        # Compat: a broker without transactions has no progress, and its half topic no group.
+        if (self._server.consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID) or 0) != offset:
             self._server.commit_consumer_offset(PROGRESS_GROUP, topic, HALF_QUEUE_ID, offset)
 
     def _hold(self) -> None:
