@@ -75,6 +75,8 @@ class TransactionResult(Struct, frozen=True):
     """What the local transaction came to."""
     ended: Ended
     """Whether the broker knows it."""
+    error: Exception | None = None
+    """What the listener raised."""
 
 
 def half_message(record: Record) -> HalfMessage:
