@@ -38,7 +38,7 @@ class ProcessQueue:
         """Whether it is somebody else's now: what comes of it counts no more."""
         self.is_paused = False
         self._lock = threading.Lock()
-        self._is_pulled = False
+        self._pull_claim: object | None = None
         self._is_handled = False
         self._next_offset = next_offset
         self._waiting: deque[ReceivedMessage] = deque()
@@ -77,15 +77,21 @@ class ProcessQueue:
         """How many offsets lie between the first message that is not done and the next one to be pulled."""
         return self._next_offset - self.offset_to_commit()
 
-    def claim_pull(self) -> bool:
-        """Whether the caller may pull it: nobody else does, until `release_pull`."""
+    def claim_pull(self) -> object | None:
+        """A claim, if the caller may pull it: nobody else does until `release_pull`, or until it begins anew."""
         with self._lock:
-            is_free, self._is_pulled = not self._is_pulled, True
-            return is_free
+            if self._pull_claim is not None:
+                return None
+            self._pull_claim = object()
+            return self._pull_claim
 
-    def release_pull(self) -> None:
-        """Nobody pulls it."""
-        self._is_pulled = False
+    def release_pull(self, claim: object) -> bool:
+        """Nobody pulls it; False if the claim counts no more."""
+        with self._lock:
+            if self._pull_claim is not claim:
+                return False
+            self._pull_claim = None
+            return True
 
     def claim_handling(self) -> bool:
         """Whether the caller may handle it in order: nobody else does, until `release_handling`."""
@@ -169,6 +175,8 @@ class ProcessQueue:
             self._waiting.clear()
             self._count = self._size_bytes = 0
             self._next_offset = offset
+            # A pull that waits for messages at the old place may wait long.
+            self._pull_claim = None
 
     def drop(self) -> None:
         """Ends it: nothing is taken in and nothing goes out any more. What handlers have may still be finished."""

@@ -70,8 +70,6 @@ class Puller:
         self._moved = moved
         self._brings_subscription = brings_subscription
         self._is_stopped = False
-        self.pulls = 0
-        """Pulls that were answered."""
 
     def stop(self) -> None:
         """Begins no more pulls; what comes of those that are in flight is dropped."""
@@ -79,12 +77,13 @@ class Puller:
 
     def wake(self, queue: ProcessQueue) -> None:
         """Looks whether a queue has room again, or may be pulled again."""
-        while self._is_ready(queue) and queue.claim_pull():
+        while self._is_ready(queue) and (claim := queue.claim_pull()) is not None:
             if self._is_ready(queue):
-                self._client.begin(self._pull(queue), partial(self._answered, queue, queue.next_offset))
+                answered = partial(self._answered, queue, claim, queue.next_offset)
+                self._client.begin(self._pull(queue), answered)
                 return
             # Whoever makes room in between finds the queue claimed, and leaves it to the second look.
-            queue.release_pull()
+            queue.release_pull(claim)
 
     def _is_ready(self, queue: ProcessQueue) -> bool:
         return not (
@@ -116,19 +115,18 @@ class Puller:
         response = yield from self._client.ask(address, question, timeout_s=timeout_s)
         return read_pull(place, response, second_look(subscription))
 
-    def _answered(self, queue: ProcessQueue, begin: int, outcome: Outcome[PullAnswer]) -> None:
-        self.pulls += 1
+    def _answered(self, queue: ProcessQueue, claim: object, begin: int, outcome: Outcome[PullAnswer]) -> None:
         try:
             answer = outcome.get()
         except EscrowError as error:
-            return self._rest(queue, str(error))
+            return self._rest(queue, claim, str(error))
         if answer.kind is Pulled.REFUSED:
-            return self._rest(queue, answer.remark)
+            return self._rest(queue, claim, answer.remark)
         if answer.kind is Pulled.MOVED:
             self._move(queue, begin, answer.next_offset)
         elif queue.put(answer.messages, begin=begin, next_offset=answer.next_offset) and answer.messages:
             self._arrived(queue, len(answer.messages))
-        queue.release_pull()
+        queue.release_pull(claim)
         self.wake(queue)
         return None
 
@@ -139,13 +137,13 @@ class Puller:
         _log.info("a queue goes on somewhere else", queue=queue.queue, asked_for=begin, next_offset=next_offset)
         self._moved(queue, next_offset)
 
-    def _rest(self, queue: ProcessQueue, why: str) -> None:
+    def _rest(self, queue: ProcessQueue, claim: object, why: str) -> None:
         """Leaves a queue alone for a while, whose pull failed."""
         if self._is_stopped or queue.is_dropped:
             return
         _log.warning("a queue can't be read", group=self._group, queue=queue.queue, error=why)
-        self._client.later(self._options.error_pause_s, partial(self._rested, queue))
+        self._client.later(self._options.error_pause_s, partial(self._rested, queue, claim))
 
-    def _rested(self, queue: ProcessQueue) -> None:
-        queue.release_pull()
-        self.wake(queue)
+    def _rested(self, queue: ProcessQueue, claim: object) -> None:
+        if queue.release_pull(claim):
+            self.wake(queue)

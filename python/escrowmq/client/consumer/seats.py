@@ -9,7 +9,7 @@ from typing import Final
 
 from escrowmq.client.connection import Client
 from escrowmq.client.options import ClientOptions
-from escrowmq.client.sharing import acquire, release, watched
+from escrowmq.client.sharing import acquire, release
 
 _lock: Final = threading.Lock()
 _taken: Final[set[tuple[Client, str]]] = set()
@@ -45,4 +45,4 @@ def take_seat(name_servers: str | Sequence[str], group: str, *, options: ClientO
             _taken.add((client, group))
             return Seat(client, group, is_own=False)
     release(client)
-    return Seat(watched(Client(name_servers, options=options)), group, is_own=True)
+    return Seat(Client(name_servers, options=options), group, is_own=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.client.consumer.waiting import wait_until
+
 from escrowmq.client.consumer.limits import FetchLimits
 from escrowmq.client.consumer.options import PushOptions
 from escrowmq.client.consumer.push_consumer import PushConsumer
@@ -13,7 +15,6 @@ from escrowmq.client.consumer.received import ReceivedMessage
 from escrowmq.client.consumer.retry_rules import Consumed
 from escrowmq.errors import ConfigError
 from escrowmq.testing import LocalBroker
-from tests.unit.client.consumer.waiting import wait_until
 
 GROUP = "billing"
 FIRST_RETRY_S = 11
@@ -149,7 +150,10 @@ def test_in_order_a_message_is_given_up_after_its_tries(escrowmq_broker: LocalBr
     handled = _Handled()
 
     def fail(message: ReceivedMessage) -> Consumed | None:
-        return Consumed.RECONSUME_LATER if message.body == b"0" else handled(message)
+        if message.body == b"0":
+            return Consumed.RECONSUME_LATER
+        handled(message)
+        return None
 
     options = PushOptions(is_orderly=True, suspend_s=0.02, retries_max=1)
     with _consumer(escrowmq_broker, GROUP, fail, options=options):
@@ -283,11 +287,16 @@ def test_a_handler_that_never_returns_does_not_hold_up_close_and_its_message_com
     escrowmq_broker: LocalBroker,
 ) -> None:
     escrowmq_broker.create_topic("orders")
-    may_end = threading.Event()
-    consumer = _consumer(escrowmq_broker, GROUP, lambda _: may_end.wait(30) and None)
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def hang(_: ReceivedMessage) -> None:
+        has_begun.set()
+        may_end.wait(30)
+
+    consumer = _consumer(escrowmq_broker, GROUP, hang)
     consumer.start()
     send(escrowmq_broker, 1)
-    wait_until(lambda: consumer.fetched_count == 1)
+    assert has_begun.wait(10)
     assert not consumer.close(timeout_s=0.05)
     handled = _Handled()
     with _consumer(escrowmq_broker, GROUP, handled):
