@@ -110,6 +110,7 @@ class Message:
         topic: str | None = None,
         queue_id: int | None = None,
         properties: Mapping[str, str] | bytes | None = None,
+        without: Sequence[str] | None = None,
         sys_flag: int | None = None,
         reconsume_times: int | None = None,
         prepared_transaction_offset: int = 0,
@@ -122,6 +123,7 @@ class Message:
             topic: Another topic.
             queue_id: Another queue.
             properties: Other properties, instead of all of its own.
+            without: Names of its own properties that are left out.
             sys_flag: Another flag.
             reconsume_times: Another count of how often consumers gave it back.
             prepared_transaction_offset: Log offset of the half message that it commits; that of the record is not kept.
@@ -814,6 +816,55 @@ class Transaction:
         """Log offset of the committed message."""
 
 @final
+class Prepare:
+    """An ordinary prepare: a send that becomes a half message."""
+
+    @property
+    def topic(self) -> str:
+        """The topic that it is for."""
+    @property
+    def queue_id(self) -> int:
+        """The queue that it is for."""
+    @property
+    def group(self) -> str:
+        """The producer group that decides it."""
+    @property
+    def unique_id(self) -> str:
+        """Its id."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its body and its properties."""
+    def to_message(self) -> Message:
+        """The half message, as the store takes it."""
+
+class PrepareReader:
+    """Reads prepares and answers them, for one broker."""
+
+    def __new__(cls, *, region: str, cluster: str, asks_for_traces: bool, store_host: str) -> Self:
+        """Makes a reader.
+
+        Args:
+            region: What messages and answers have as their region.
+            cluster: What messages have as their cluster.
+            asks_for_traces: Whether they ask clients to trace.
+            store_host: The broker in the ids of its messages, as `address:port`.
+
+        Raises:
+            ValueError: The host is none.
+        """
+    def read(self, requests: Sequence[object]) -> list[Prepare | None]:
+        """The half messages in requests; None for whatever is no ordinary prepare of a `Request`.
+
+        Out of the ordinary are batches, sends to retry topics and to any queue, those with a delay or without an id, a
+        group or a body, and those with so many properties that they may be too much.
+        """
+    def answers(self, prepares: Sequence[Prepare], receipts: Sequence[Receipt] | Receipts) -> list[Answer]:
+        """The answers to prepares that were appended. Each goes out when its half message is durable.
+
+        Raises:
+            ValueError: There are more prepares than receipts, or fewer.
+        """
+
 class TransactionIndex:
     """Which transactions of a store are pending, and how the others ended: a function of its log.
 
@@ -841,6 +892,8 @@ class TransactionIndex:
         """
     def find(self, places: Sequence[tuple[int, int]]) -> list[Transaction | None]:
         """The transactions of copies, each given by half offset and log offset; None where no copy has both."""
+    def are_new(self, prepares: Sequence[Prepare]) -> list[bool]:
+        """Whether there is no pending transaction of the group with the id, and none before it in the list."""
     def find_undecided(self, group: str, unique_id: str) -> Transaction | None:
         """The newest pending transaction of a group with this unique id."""
     def pending(
@@ -1880,3 +1933,10 @@ class NativeLog:
 
 def _measure_floor_s(bodies: Sequence[bytes], rounds: int) -> float:
     """Seconds that one copy and one CRC-32 of the bodies take, `rounds` times: the yardstick of bench/python."""
+
+def read_decisions(requests: Sequence[object]) -> list[tuple[str, int, int, int, bool] | None]:
+    """What END_TRANSACTION says, of each `Request` in which it reads plainly: group, half offset, log offset, the number
+    of the decision, and whether it was asked for."""
+
+def topics_of_sends(requests: Sequence[object]) -> list[str | None]:
+    """The topic of each `Request` that is a send."""

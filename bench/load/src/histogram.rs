@@ -27,6 +27,18 @@ impl Histogram {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Adds what another one holds.
+    pub fn merge(&mut self, other: &Self) {
+        if other.buckets.len() > self.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (own, count) in self.buckets.iter_mut().zip(&other.buckets) {
+            *own += count;
+        }
+        self.count += other.count;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -94,5 +106,17 @@ mod tests {
             let found = histogram.quantile_ns(per_mille);
             assert!(found >= us * 1000 && found <= us * 1016, "{found} for {us}");
         }
+    }
+
+    #[test]
+    fn two_that_are_merged_are_one_of_all_times() {
+        let (mut short, mut long, mut all) =
+            (Histogram::default(), Histogram::default(), Histogram::default());
+        for us in 1..=1000 {
+            if us <= 300 { &mut short } else { &mut long }.add(Duration::from_micros(us));
+            all.add(Duration::from_micros(us));
+        }
+        short.merge(&long);
+        assert_eq!((short.count(), short.report()), (all.count(), all.report()));
     }
 }

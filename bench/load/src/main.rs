@@ -6,8 +6,11 @@
 //! escrowmq-load pull --address HOST:PORT ...   a topic from its beginning to its end
 //! escrowmq-load count --address HOST:PORT ...  how many messages a topic has
 //! escrowmq-load ping --address HOST:PORT ...   cheap requests at a fixed rate: how late the answers are
+//! escrowmq-load transact --address HOST:PORT ...  transactions at a fixed rate: how late prepares and decisions are answered
+//! escrowmq-load answer-checks --address HOST:PORT ...  a producer that answers the broker's questions
 //! ```
 
+mod answer_checks;
 mod answers;
 mod burst;
 mod count;
@@ -18,6 +21,8 @@ mod processor_time;
 mod pull;
 mod request;
 mod send;
+mod transact;
+mod transaction_request;
 
 use std::process::ExitCode;
 
@@ -26,7 +31,7 @@ use options::Options;
 /// What can go wrong: the system, the broker's answer, or how it was called.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str = "usage: escrowmq-load send|pull|count|ping --address HOST:PORT [--option value ...]
+const USAGE: &str = "usage: escrowmq-load send|pull|count|ping|transact|answer-checks --address HOST:PORT [--option value ...]
 
 every mode
   --topic NAME        default LoadTest; a topic that is not there is made by the first send
@@ -48,7 +53,17 @@ pull
   --group NAME        default load_group
   --filter EXPRESSION an SQL92 expression; without it, all messages are wanted
 ping
-  --rate N            pings a second, default 1000";
+  --rate N            pings a second, default 1000
+transact
+  --rate N            transactions a second, default 20000
+  --connections N     default 4
+  --group NAME        default load_producer
+  --body N            bytes of a body, default 1024
+  --decision D        commit (default), rollback or unknown
+  --warm-up S         how long before it is measured, default 2
+answer-checks
+  --group NAME        default load_producer
+  --decision D        commit, rollback or unknown (default)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,6 +84,8 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         "pull" => pull::run(&mut options)?,
         "count" => count::run(&mut options)?,
         "ping" => ping::run(&mut options)?,
+        "transact" => transact::run(&mut options)?,
+        "answer-checks" => answer_checks::run(&mut options)?,
         _ => return Err(USAGE.into()),
     };
     println!("{report}");

@@ -11,7 +11,7 @@ const GET_MAX_OFFSET: i32 = 30;
 /// A pull says what it wants itself.
 const PULL_WITH_SUBSCRIPTION: &str = "4";
 /// The version that the client says it is: 5.5.0.
-const VERSION: i32 = 513;
+pub const VERSION: i32 = 513;
 const BORN_TIMESTAMP_MS: &str = "1794984722856";
 
 /// Stands in every unique key; the 8 digits behind it are for the sender to fill in.

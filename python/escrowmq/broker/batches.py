@@ -31,7 +31,7 @@ class Append:
     refused: Callable[[ResponseCode, str], Outcome] = Answer
 
 
-BatchHandler: TypeAlias = Callable[[Context, Sequence[ClientRequest]], list[Outcome]]
+BatchHandler: TypeAlias = Callable[[Context, Sequence[ClientRequest]], Sequence[Outcome]]
 Handler: TypeAlias = Callable[[Context, ClientRequest], Outcome]
 Planner: TypeAlias = Callable[[Context, ClientRequest], Outcome | Append]
 Result = TypeVar("Result")

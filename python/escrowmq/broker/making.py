@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from escrowmq import _core
 from escrowmq.broker.context import Context
 from escrowmq.broker.handlers import clients, sends
 from escrowmq.broker.ports import ClientRequest
@@ -35,16 +36,23 @@ _TOPIC_FIELDS: Final[Mapping[int, str]] = {
     RequestCode.SEND_BATCH_MESSAGE: "b",
 }
 
+_NAMING: Final = frozenset({RequestCode.HEART_BEAT, *_GROUP_FIELDS, *_TOPIC_FIELDS})
+
 _log = structlog.get_logger()
 
 
 def make_named(context: Context, requests: Sequence[ClientRequest]) -> None:
     """Makes what requests name, with one change of each table."""
-    beats = list(_heartbeats(requests))
+    requests = [request for request in requests if request.code in _NAMING]
+    if not requests:
+        return
+    beats, sent_to = list(_heartbeats(requests)), _sent_to(requests)
     try:
-        context.groups.create([*(data.group for beat in beats for data in beat.consumers), *_named_groups(requests)])
+        context.groups.create(
+            [*(data.group for beat in beats for data in beat.consumers), *_named_groups(requests, sent_to)]
+        )
         retry_topics = (topic for beat in beats for topic in clients.planned_retry_topics(context, beat))
-        context.topics.create([*retry_topics, *_topics_of_sends(context, requests)])
+        context.topics.create([*retry_topics, *_topics_of_sends(context, requests, sent_to)])
     except (EscrowError, OSError) as error:
         _log.warning("groups and topics of a batch not made", reason=str(error))
 
@@ -56,22 +64,31 @@ def _heartbeats(requests: Sequence[ClientRequest]) -> Iterator[Heartbeat]:
                 yield decode_heartbeat(request.body)
 
 
-def _named_groups(requests: Sequence[ClientRequest]) -> Iterator[str]:
-    for request in requests:
+def _named_groups(requests: Sequence[ClientRequest], sent_to: Sequence[str]) -> Iterator[str]:
+    for request, topic in zip(requests, sent_to, strict=True):
         if request.code in _GROUP_FIELDS:
             yield request.ext_fields.get(_GROUP_FIELDS[request.code], "")
-        elif (topic := _topic_of_send(request)).startswith(names.RETRY_PREFIX):
+        elif topic.startswith(names.RETRY_PREFIX):
             yield topic.removeprefix(names.RETRY_PREFIX)
 
 
-def _topics_of_sends(context: Context, requests: Sequence[ClientRequest]) -> Iterator[TopicConfig]:
-    for request in requests:
-        name = _topic_of_send(request)
+def _topics_of_sends(
+    context: Context, requests: Sequence[ClientRequest], sent_to: Sequence[str]
+) -> Iterator[TopicConfig]:
+    for request, name in zip(requests, sent_to, strict=True):
         if name and context.topics.find(name) is None:
             with suppress(EscrowError, Refused):
                 plan = sends.planned_topic(context, request)
                 if plan is not None:
                     yield plan
+
+
+def _sent_to(requests: Sequence[ClientRequest]) -> list[str]:
+    """The topics of sends; nothing for other requests."""
+    topics = _core.topics_of_sends(requests)
+    return [
+        _topic_of_send(request) if topic is None else topic for request, topic in zip(requests, topics, strict=True)
+    ]
 
 
 def _topic_of_send(request: ClientRequest) -> str:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from escrowmq import _core
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 
@@ -59,4 +60,4 @@ class Forward(Struct, frozen=True):
     wait_ms: int
 
 
-Outcome: TypeAlias = Answer | WhenDurable | Retry | Forward
+Outcome: TypeAlias = Answer | WhenDurable | Retry | Forward | _core.Answer

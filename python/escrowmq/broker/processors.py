@@ -1,6 +1,6 @@
 """The table of requests that the broker answers in Python, and what becomes of the others.
 
-A handler takes a batch. Requests of one code that stand together go to it together, so that the requests of a
+A handler takes a batch. Requests of one handler that stand together go to it together, so that the requests of a
 connection are handled in the order in which they came.
 """
 
@@ -32,6 +32,7 @@ from escrowmq.broker.handlers import (
     timers,
     topics,
     transaction_admin,
+    transaction_stream,
     transactions,
 )
 from escrowmq.broker.making import make_named
@@ -46,8 +47,8 @@ AnyRequest = TypeVar("AnyRequest", bound=ClientRequest)
 _log = structlog.get_logger()
 
 HANDLERS: Final[Mapping[int, BatchHandler]] = {
-    RequestCode.SEND_MESSAGE: appending(sends.send),
-    RequestCode.SEND_MESSAGE_V2: appending(sends.send),
+    RequestCode.SEND_MESSAGE: transaction_stream.handle,
+    RequestCode.SEND_MESSAGE_V2: transaction_stream.handle,
     RequestCode.SEND_BATCH_MESSAGE: appending(sends.send),
     RequestCode.SEND_REPLY_MESSAGE: each(replies.reply),
     RequestCode.SEND_REPLY_MESSAGE_V2: each(replies.reply),
@@ -56,7 +57,7 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
     RequestCode.GET_TIMER_CHECK_POINT: each(timers.checkpoint),
     RequestCode.GET_TIMER_METRICS: each(timers.metrics),
     RequestCode.RECALL_MESSAGE: appending(timers.recall),
-    RequestCode.END_TRANSACTION: transactions.end,
+    RequestCode.END_TRANSACTION: transaction_stream.handle,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: each(transactions.resume_check),
     RequestCode.ESCROWMQ_LIST_TRANSACTIONS: each(transaction_admin.list_some),
     RequestCode.ESCROWMQ_DECIDE_TRANSACTION: each(transaction_admin.decide),
@@ -111,14 +112,16 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
 def process(context: Context, requests: Sequence[AnyRequest]) -> Iterator[tuple[AnyRequest, Outcome]]:
     """What becomes of each request, in their order."""
     make_named(context, requests)
-    for code, run in groupby(requests, key=lambda request: request.code):
+    for handler, run in groupby(requests, key=lambda request: HANDLERS.get(request.code, request.code)):
         together = list(run)
-        yield from zip(together, _process_run(context, code, together), strict=True)
+        yield from zip(together, _process_run(context, handler, together), strict=True)
 
 
-def _process_run(context: Context, code: int, requests: Sequence[ClientRequest]) -> list[Outcome]:
-    handler = HANDLERS.get(code)
-    if handler is None:
+def _process_run(
+    context: Context, handler: BatchHandler | int, requests: Sequence[ClientRequest]
+) -> Sequence[Outcome]:
+    if isinstance(handler, int):
+        code = handler
         _log.debug("request not supported", code=code, peer=requests[0].peer)
         unsupported = Answer(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {code} not supported")
         return [unsupported] * len(requests)

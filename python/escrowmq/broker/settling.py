@@ -37,7 +37,7 @@ WAIT_FOR_NAME_SERVERS: Final = frozenset(
     }
 )
 
-Settled: TypeAlias = Answer | WhenDurable | Retry
+Settled: TypeAlias = Answer | WhenDurable | Retry | _core.Answer
 Answered: TypeAlias = tuple[_core.Request, _core.Answer]
 
 _log = structlog.get_logger()
@@ -88,7 +88,7 @@ class Settling:
         self._live_settings.publish()
         self._snapshots.publish(self._server)
         now_ms = self._context.now_ms()
-        ready = [(request, _native(outcome)) for request, outcome in settled]
+        ready = _natives(settled)
         changed = self._context.topics.take_changed()
         if changed:
             before = self._registration.waiting()
@@ -138,7 +138,21 @@ class Settling:
         self._answer(self._held.release((), now_ms=self._context.now_ms()))
 
 
+def _natives(settled: Sequence[tuple[_core.Request, Settled]]) -> list[Answered]:
+    """The answers as they are sent. One that many requests share is made once."""
+    answered: list[Answered] = []
+    last: Settled | None = None
+    native = _core.Answer.RETRY
+    for request, outcome in settled:
+        if outcome is not last:
+            last, native = outcome, _native(outcome)
+        answered.append((request, native))
+    return answered
+
+
 def _native(outcome: Settled) -> _core.Answer:
+    if isinstance(outcome, _core.Answer):
+        return outcome
     if isinstance(outcome, Retry):
         return _core.Answer.RETRY
     answer = outcome.answer if isinstance(outcome, WhenDurable) else outcome

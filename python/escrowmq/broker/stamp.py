@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from escrowmq import _core
 from escrowmq.model.message_id import UniqueIds, offset_message_id
 from escrowmq.protocol import properties
 
@@ -22,6 +23,10 @@ class Stamp:
         self._store_host = store_host
         self._wall_ms = wall_ms
         self._unique_ids = UniqueIds(store_host, process_id=os.getpid(), maker=_MAKER)
+        self.prepares: Final = _core.PrepareReader(
+            region=region, cluster=cluster, asks_for_traces=asks_for_traces, store_host=store_host
+        )
+        """Writes the same, on many half messages at a time."""
 
     def answer_fields(self) -> dict[str, str]:
         """The fields that every answer to a send has, whatever it says."""

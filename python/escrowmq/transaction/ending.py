@@ -205,7 +205,8 @@ class Ending:
         last = receipts[-1]
         for plan in plans:
             self._count(plan, last.store_timestamp_ms)
-        return [self._settled(plan, last.end_offset) for plan in plans]
+        decided = Settled(end_offset=last.end_offset)
+        return [self._settled(plan, decided) for plan in plans]
 
     def _count(self, plan: _Plan, stored_ms: int) -> None:
         if plan.ruling is Ruling.DECIDE and plan.mark is not None and plan.mark.kind is not None:
@@ -214,7 +215,10 @@ class Ending:
                 self._counters.delivered(plan.topic, age_ms=stored_ms - plan.born_ms)
 
     @staticmethod
-    def _settled(plan: _Plan, end_offset: int) -> Settled:
+    def _settled(plan: _Plan, decided: Settled) -> Settled:
+        """`decided` is how all are settled that the append has decided."""
         if plan.ruling is None or (plan.settled.end_offset and plan.audit is None):
             return plan.settled
-        return Settled(plan.settled.code, plan.settled.remark, end_offset)
+        if plan.settled.code == decided.code:
+            return decided
+        return Settled(plan.settled.code, plan.settled.remark, decided.end_offset)

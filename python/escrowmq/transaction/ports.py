@@ -93,6 +93,9 @@ class Index(Protocol):
     def find(self, places: Sequence[tuple[int, int]], /) -> Sequence[Transaction | None]:
         """By queue offset and log offset of any copy."""
 
+    def are_new(self, prepares: Sequence[_core.Prepare], /) -> Sequence[bool]:
+        """Whether there is no undecided one of the group with the id, and none before it in the list."""
+
     def find_undecided(self, group: str, unique_id: str, /) -> Transaction | None:
         """The newest that is undecided."""
 

@@ -27,6 +27,9 @@ _FORGED: Final = frozenset(
     }
 )
 
+# A half message says these of itself, its message does not.
+_OF_HALF_MESSAGES: Final = (properties.REAL_TOPIC, properties.REAL_QUEUE_ID, properties.ROOT)
+
 # What a copy has more than the half message: two numbers of twenty digits for its root, two of ten for its counters.
 _ROOM_FOR_COPIES_BYTES: Final = (
     sum(len(name) + 2 for name in (properties.CHECK_TIMES, properties.PREPARED_QUEUE_OFFSET, properties.ROOT))
@@ -87,16 +90,11 @@ def final_message(half: _core.Record, *, topic: str, queue_id: int) -> _core.Mes
 
     Compat: all properties stay but where it is for, and those that are ours.
     """
-    pairs = {
-        name: value
-        for name, value in half.properties.items()
-        if name not in (properties.REAL_TOPIC, properties.REAL_QUEUE_ID, properties.ROOT)
-    }
     return _core.Message.copy_of(
         half,
         topic=topic,
         queue_id=queue_id,
-        properties=properties.encode(pairs),
+        without=_OF_HALF_MESSAGES,
         sys_flag=half.sys_flag & ~TRANSACTION_BITS | _COMMITTED,
         prepared_transaction_offset=half.log_offset,
         keeps_store_host=True,

@@ -27,6 +27,7 @@ mod server_event;
 mod store;
 mod timers;
 mod transaction_index;
+mod transaction_requests;
 mod wire;
 
 /// The native module.
@@ -76,6 +77,8 @@ mod _core {
     use crate::timers::{TimerStatistics, Timers};
     #[pymodule_export]
     use crate::transaction_index::{Transaction, TransactionIndex};
+    #[pymodule_export]
+    use crate::transaction_requests::{Prepare, PrepareReader, read_decisions, topics_of_sends};
     #[pymodule_export]
     use crate::wire::{decode_frames, decode_records, encode_frames};
 }

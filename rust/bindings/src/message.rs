@@ -4,7 +4,9 @@
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use escrowmq_lanes::Prepare;
 use escrowmq_store::NewMessage;
+use escrowmq_store::transaction_index::TRANSACTION_QUEUE;
 use escrowmq_wire::{
     NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, Properties, SysFlag, encode_properties, property_names,
 };
@@ -39,6 +41,23 @@ pub struct Message {
 }
 
 impl Message {
+    /// A half message.
+    pub fn of_prepare(prepare: &Prepare, topic: PyBackedStr, body: PyBackedBytes) -> Self {
+        Self {
+            topic,
+            body,
+            properties: prepare.properties.clone(),
+            queue_id: TRANSACTION_QUEUE.cast_signed(),
+            flag: prepare.flag,
+            sys_flag: prepare.sys_flag,
+            born_timestamp_ms: prepare.born_timestamp_ms,
+            born_host: prepare.born_host,
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            store_host: None,
+        }
+    }
+
     /// What the store takes, borrowed.
     pub fn as_new_message(&self) -> NewMessage<'_> {
         NewMessage {
@@ -98,8 +117,8 @@ impl Message {
 
     #[staticmethod]
     #[pyo3(signature = (
-        record, *, topic = None, queue_id = None, properties = None, sys_flag = None, reconsume_times = None,
-        prepared_transaction_offset = 0, keeps_store_host = false,
+        record, *, topic = None, queue_id = None, properties = None, without = None, sys_flag = None,
+        reconsume_times = None, prepared_transaction_offset = 0, keeps_store_host = false,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but one are keywords with defaults")]
     fn copy_of(
@@ -108,6 +127,7 @@ impl Message {
         topic: Option<PyBackedStr>,
         queue_id: Option<i32>,
         properties: Option<&Bound<'_, PyAny>>,
+        without: Option<Vec<PyBackedStr>>,
         sys_flag: Option<i32>,
         reconsume_times: Option<i32>,
         prepared_transaction_offset: i64,
@@ -117,9 +137,13 @@ impl Message {
         Ok(Self {
             topic: topic.map_or_else(|| PyString::new(py, view.topic()).extract(), Ok)?,
             body: PyBytes::new(py, view.body()).into(),
-            properties: match properties {
-                Some(_) => encode(None, None, properties)?,
-                None => view.properties_bytes().to_vec(),
+            properties: match (properties, without) {
+                (Some(_), None) => encode(None, None, properties)?,
+                (None, Some(names)) => encoded_without(view.properties(), &names),
+                (None, None) => view.properties_bytes().to_vec(),
+                (Some(_), Some(_)) => {
+                    return Err(PyValueError::new_err("both properties and without, expected one of them"));
+                }
             },
             queue_id: queue_id.unwrap_or(view.queue_id().cast_signed()),
             flag: view.flag(),
@@ -223,6 +247,15 @@ pub fn encode(
         encode_properties([(name, value)], &mut encoded);
     }
     Ok(encoded)
+}
+
+/// The property string but for some names.
+fn encoded_without(properties: Properties<'_>, names: &[PyBackedStr]) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(properties.as_bytes().len());
+    let kept =
+        properties.iter_bytes().filter(|(name, _)| names.iter().all(|other| other.as_bytes() != *name));
+    encode_properties(kept, &mut encoded);
+    encoded
 }
 
 /// Keys stand in one property, separated by spaces.

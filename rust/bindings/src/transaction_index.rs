@@ -1,6 +1,6 @@
 //! The transactions of a store as Python sees them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use escrowmq_store::transaction_index::{
@@ -16,6 +16,7 @@ use crate::message::Message;
 use crate::owner::Owned;
 use crate::receipt::{Receipt, Receipts};
 use crate::store::Store;
+use crate::transaction_requests::Prepare;
 
 /// Which transactions of a store are pending, and how the others ended.
 #[pyclass(frozen, module = "escrowmq._core")]
@@ -62,6 +63,16 @@ impl TransactionIndex {
 
     fn find_undecided(&self, py: Python<'_>, group: &str, unique_id: &str) -> Option<Transaction> {
         self.with(py, |index| index.find_undecided(group, unique_id)).map(Into::into)
+    }
+
+    fn are_new(&self, py: Python<'_>, prepares: Vec<Py<Prepare>>) -> Vec<bool> {
+        let identities: Vec<(&str, &str)> = prepares.iter().map(|prepare| prepare.get().identity()).collect();
+        self.with(py, |index| {
+            let mut seen = HashSet::with_capacity(identities.len());
+            let is_new =
+                |(group, unique_id)| seen.insert((group, unique_id)) && !index.is_undecided(group, unique_id);
+            identities.into_iter().map(is_new).collect()
+        })
     }
 
     #[pyo3(signature = (*, group = None, from_half = 0, to_half = None, count_max = 256))]
@@ -177,7 +188,7 @@ impl TransactionIndex {
 }
 
 /// Receipts in whatever form an append, or part of one, has them.
-fn receipts_of(receipts: &Bound<'_, PyAny>) -> PyResult<Vec<StoreReceipt>> {
+pub fn receipts_of(receipts: &Bound<'_, PyAny>) -> PyResult<Vec<StoreReceipt>> {
     if let Ok(receipts) = receipts.cast::<Receipts>() {
         return Ok(receipts.get().0.clone());
     }

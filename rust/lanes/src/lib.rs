@@ -24,18 +24,22 @@
 
 mod answer;
 mod broker_lanes;
+mod decision;
 mod dropped_answers;
 mod error;
 mod event;
 pub mod fast;
 mod lane_end;
+mod prepare;
 mod python_lane;
 mod queue;
 
 pub use answer::{After, Answer, ServerRequest};
 pub use broker_lanes::BrokerLanes;
+pub use decision::Decision;
 pub use error::LaneError;
 pub use event::{Event, Received, Request};
 pub use lane_end::{LaneEnd, LaneStatistics, Waited};
+pub use prepare::{Prepare, PrepareReader, topic_of_send};
 pub use python_lane::PythonLane;
 pub use queue::{LaneLimits, LaneQueue};

@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
+from escrowmq import _core
 from escrowmq.broker.batches import Append
 from escrowmq.broker.context import Context
 from escrowmq.broker.delivery.draft import Draft
@@ -14,6 +15,7 @@ from escrowmq.broker.outcome import Outcome, WhenDurable
 from escrowmq.broker.ports import AppendedMessage, ClientRequest
 from escrowmq.broker.refusal import Refused
 from escrowmq.errors import BadHeader, StoreError
+from escrowmq.model import names
 from escrowmq.model.message_id import log_offset_of
 from escrowmq.model.topic import Permission
 from escrowmq.protocol import properties
@@ -22,6 +24,7 @@ from escrowmq.protocol.headers.end_transaction import COMMIT, ROLLBACK, EndTrans
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.ending import Settled
 from escrowmq.transaction.preparing import TRANSACTION_BITS, half_properties, is_same_prepare, refuse
 from escrowmq.transaction.resuming import resume
 from escrowmq.transaction.ruling import End
@@ -77,22 +80,43 @@ def prepare(context: Context, draft: Draft) -> Append:
     return Append([half.to_message()], stored, refused)
 
 
+def ordinary_queues(context: Context, topic: str) -> int:
+    """How many queues a topic has whose prepares are taken without a closer look; 0 where one is needed."""
+    found = context.topics.find(topic)
+    is_ordinary = (
+        context.settings.broker.takes_transactions
+        and found is not None
+        and found.permissions & Permission.WRITE
+        and not found.is_ordered
+        and topic not in names.UNSENDABLE_TOPICS
+        and not topic.startswith(names.SYSTEM_PREFIX)
+        and names.refuse_topic(topic) is None
+    )
+    return max(found.read_queues, found.write_queues) if found is not None and is_ordinary else 0
+
+
 def end(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
     """END_TRANSACTION, a batch of decisions. Compat: who does not want an answer gets none; who does gets one."""
-    ends = [_end(request) for request in requests]
+    read = zip(requests, _core.read_decisions(requests), strict=True)
+    ends = [_end(request) if said is None else _plain_end(request.peer, *said) for request, said in read]
     try:
         settled = iter(context.transactions.ending.end([end for end in ends if isinstance(end, End)]))
     except StoreError as error:
         refusal = Answer(ResponseCode.SERVICE_NOT_AVAILABLE, f"service not available now: {error}")
         return [refusal if isinstance(end, End) else end for end in ends]
     outcomes: list[Outcome] = []
+    last: Settled | None = None
+    outcome: Outcome = Answer()
     for ended in ends:
         if isinstance(ended, Answer):
             outcomes.append(ended)
             continue
         found = next(settled)
-        answer = Answer(found.code, found.remark)
-        outcomes.append(WhenDurable(answer, found.end_offset) if found.end_offset else answer)
+        # Most of a batch are settled alike, and share an answer.
+        if found is not last:
+            answer = Answer(found.code, found.remark)
+            last, outcome = found, WhenDurable(answer, found.end_offset) if found.end_offset else answer
+        outcomes.append(outcome)
     return outcomes
 
 
@@ -109,19 +133,32 @@ def resume_check(context: Context, request: ClientRequest) -> Outcome:
     return WhenDurable(Answer(), end_offset) if end_offset else Answer()
 
 
+def _plain_end(
+    peer: str, group: str, half_offset: int, log_offset: int, commit_or_rollback: int, is_from_check: bool
+) -> End:
+    return End(
+        group=group,
+        half_offset=half_offset,
+        log_offset=log_offset,
+        decision=_DECISIONS.get(commit_or_rollback),
+        who=f"check {peer}" if is_from_check else peer,
+        is_from_check=is_from_check,
+    )
+
+
 def _end(request: ClientRequest) -> End | Answer:
     try:
         header = decode_header(EndTransaction, request.ext_fields)
     except BadHeader as error:
         _log.warning("request refused", code=request.code, peer=request.peer, reason=str(error))
         return Answer(ResponseCode.SYSTEM_ERROR, str(error))
-    return End(
-        group=header.producer_group,
-        half_offset=header.half_offset,
-        log_offset=header.log_offset,
-        decision=_DECISIONS.get(header.commit_or_rollback),
-        who=f"check {request.peer}" if header.is_from_check else request.peer,
-        is_from_check=header.is_from_check,
+    return _plain_end(
+        request.peer,
+        header.producer_group,
+        header.half_offset,
+        header.log_offset,
+        header.commit_or_rollback,
+        header.is_from_check,
     )
 
 

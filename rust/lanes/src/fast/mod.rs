@@ -24,7 +24,7 @@
 mod alarm;
 mod batch_send;
 mod brought_filters;
-mod codes;
+pub(crate) mod codes;
 mod cold_turns;
 mod consumer_offsets;
 mod counters;
@@ -76,6 +76,8 @@ pub use message_filter::MessageFilter;
 pub use pending_answers::Late;
 pub(crate) use pending_answers::PendingAnswer;
 pub(crate) use reply::Asker;
+pub(crate) use send_request::SendRequest;
+pub(crate) use sent_properties::SentProperties;
 pub use subscriptions::{GroupEntry, Groups, SubscriptionEntry, Subscriptions, is_tag_type};
 pub use tag_filter::TagFilter;
 pub use topics::{TopicEntry, Topics};

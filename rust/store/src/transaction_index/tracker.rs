@@ -1,6 +1,6 @@
 //! The index of an open store. Whoever appends records of transactions tells it, at once and in order.
 
-use super::event::Event;
+use super::event::{Event, Identity};
 use super::index::Index;
 use super::queries::PendingRange;
 use super::replay::Snapshot;
@@ -49,6 +49,12 @@ impl TransactionIndex {
     #[must_use]
     pub fn find_undecided(&self, group: &str, unique_id: &str) -> Option<Transaction> {
         self.index.find_by_unique_id(group, unique_id)
+    }
+
+    /// Whether there is an undecided transaction of a group with a unique id.
+    #[must_use]
+    pub fn is_undecided(&self, group: &str, unique_id: &str) -> bool {
+        self.index.find_undecided(Identity { group, unique_id }).is_some()
     }
 
     /// Pending transactions by the half offset of their newest copy.
