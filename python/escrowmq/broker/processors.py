@@ -117,9 +117,7 @@ def process(context: Context, requests: Sequence[AnyRequest]) -> Iterator[tuple[
         yield from zip(together, _process_run(context, handler, together), strict=True)
 
 
-def _process_run(
-    context: Context, handler: BatchHandler | int, requests: Sequence[ClientRequest]
-) -> Sequence[Outcome]:
+def _process_run(context: Context, handler: BatchHandler | int, requests: Sequence[ClientRequest]) -> Sequence[Outcome]:
     if isinstance(handler, int):
         code = handler
         _log.debug("request not supported", code=code, peer=requests[0].peer)

@@ -24,7 +24,6 @@ from escrowmq.protocol.headers.end_transaction import COMMIT, ROLLBACK, EndTrans
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
-from escrowmq.transaction.ending import Settled
 from escrowmq.transaction.preparing import TRANSACTION_BITS, half_properties, is_same_prepare, refuse
 from escrowmq.transaction.resuming import resume
 from escrowmq.transaction.ruling import End
@@ -98,14 +97,14 @@ def ordinary_queues(context: Context, topic: str) -> int:
 def end(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
     """END_TRANSACTION, a batch of decisions. Compat: who does not want an answer gets none; who does gets one."""
     read = zip(requests, _core.read_decisions(requests), strict=True)
-    ends = [_end(request) if said is None else _plain_end(request.peer, *said) for request, said in read]
+    ends = [_end(request) if said is None else _plain_end(request.peer, said) for request, said in read]
     try:
         settled = iter(context.transactions.ending.end([end for end in ends if isinstance(end, End)]))
     except StoreError as error:
         refusal = Answer(ResponseCode.SERVICE_NOT_AVAILABLE, f"service not available now: {error}")
         return [refusal if isinstance(end, End) else end for end in ends]
     outcomes: list[Outcome] = []
-    last: Settled | None = None
+    last: object = None
     outcome: Outcome = Answer()
     for ended in ends:
         if isinstance(ended, Answer):
@@ -133,9 +132,8 @@ def resume_check(context: Context, request: ClientRequest) -> Outcome:
     return WhenDurable(Answer(), end_offset) if end_offset else Answer()
 
 
-def _plain_end(
-    peer: str, group: str, half_offset: int, log_offset: int, commit_or_rollback: int, is_from_check: bool
-) -> End:
+def _plain_end(peer: str, said: tuple[str, int, int, int, bool]) -> End:
+    group, half_offset, log_offset, commit_or_rollback, is_from_check = said
     return End(
         group=group,
         half_offset=half_offset,
@@ -152,14 +150,14 @@ def _end(request: ClientRequest) -> End | Answer:
     except BadHeader as error:
         _log.warning("request refused", code=request.code, peer=request.peer, reason=str(error))
         return Answer(ResponseCode.SYSTEM_ERROR, str(error))
-    return _plain_end(
-        request.peer,
+    said = (
         header.producer_group,
         header.half_offset,
         header.log_offset,
         header.commit_or_rollback,
         header.is_from_check,
     )
+    return _plain_end(request.peer, said)
 
 
 def _is_known(context: Context, identity: tuple[str, str], draft: Draft) -> bool:
