@@ -1940,8 +1940,10 @@ def _measure_floor_s(bodies: Sequence[bytes], rounds: int) -> float:
     """Seconds that one copy and one CRC-32 of the bodies take, `rounds` times: the yardstick of bench/python."""
 
 def read_decisions(requests: Sequence[object]) -> list[tuple[str, int, int, int, bool] | None]:
-    """What END_TRANSACTION says, of each `Request` in which it reads plainly: group, half offset, log offset, the number
-    of the decision, and whether it was asked for."""
+    """What each `Request` decides, where it is an END_TRANSACTION that reads plainly.
+
+    Group, half offset, log offset, the number of the decision, and whether it was asked for.
+    """
 
 def topics_of_sends(requests: Sequence[object]) -> list[str | None]:
     """The topic of each `Request` that is a send."""

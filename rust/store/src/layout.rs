@@ -54,6 +54,12 @@ pub struct StoreLayout {
 }
 
 impl StoreLayout {
+    /// What the transaction index knows, while it is being written.
+    #[must_use]
+    pub fn temporary_of_transactions(&self) -> PathBuf {
+        self.temporary.join("transactions")
+    }
+
     /// The paths below `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {

@@ -4,8 +4,9 @@
                        ──▶ decisions ─────────┴─▶ parts: an append of half messages, then one of decisions
                        ──▶ anything else ─────▶ between two parts, by `sends`
 
-Prepares and decisions of a part don't touch each other: who decides knows where the half message is, which it learns when
-that is answered. Only a prepare whose id is not new may be one that a decision in the same part is about, so it ends the part.
+Prepares and decisions of a part don't touch each other: who decides knows where the half message is, which it learns
+when that is answered. Only a prepare whose id is not new may be one that a decision in the same part is about: it ends
+the part.
 """
 
 from collections.abc import Iterator, Sequence

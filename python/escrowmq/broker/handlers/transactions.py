@@ -98,14 +98,14 @@ def ordinary_queues(context: Context, topic: str) -> int:
 def end(context: Context, requests: Sequence[ClientRequest]) -> list[Outcome]:
     """END_TRANSACTION, a batch of decisions. Compat: who does not want an answer gets none; who does gets one."""
     read = zip(requests, _core.read_decisions(requests), strict=True)
-    ends = [_end(request) if said is None else _plain_end(request.peer, *said) for request, said in read]
+    ends = [_end(request) if said is None else _plain_end(request.peer, said) for request, said in read]
     try:
         settled = iter(context.transactions.ending.end([end for end in ends if isinstance(end, End)]))
     except StoreError as error:
         refusal = Answer(ResponseCode.SERVICE_NOT_AVAILABLE, f"service not available now: {error}")
         return [refusal if isinstance(end, End) else end for end in ends]
     outcomes: list[Outcome] = []
-    last: Settled | None = None
+    last: object = None
     outcome: Outcome = Answer()
     for ended in ends:
         if isinstance(ended, Answer):
@@ -134,9 +134,8 @@ def resume_check(context: Context, request: ClientRequest) -> Outcome:
     return WhenDurable(Answer(), end_offset, is_of_transaction=True) if end_offset else Answer()
 
 
-def _plain_end(
-    peer: str, group: str, half_offset: int, log_offset: int, commit_or_rollback: int, is_from_check: bool
-) -> End:
+def _plain_end(peer: str, said: tuple[str, int, int, int, bool]) -> End:
+    group, half_offset, log_offset, commit_or_rollback, is_from_check = said
     return End(
         group=group,
         half_offset=half_offset,
@@ -153,14 +152,14 @@ def _end(request: ClientRequest) -> End | Answer:
     except BadHeader as error:
         _log.warning("request refused", code=request.code, peer=request.peer, reason=str(error))
         return Answer(ResponseCode.SYSTEM_ERROR, str(error))
-    return _plain_end(
-        request.peer,
+    said = (
         header.producer_group,
         header.half_offset,
         header.log_offset,
         header.commit_or_rollback,
         header.is_from_check,
     )
+    return _plain_end(request.peer, said)
 
 
 def _is_known(context: Context, identity: tuple[str, str], draft: Draft) -> bool:

@@ -41,6 +41,7 @@ impl Index {
         if !message.is_of(self.names.text(entry.topic), has_unique_id) {
             return;
         }
+        self.before_change(slot);
         let Place { log_offset, end, store_ms } = message.place;
         match &mut self.entries.get_mut(slot).decision {
             None => self.decide(
@@ -63,9 +64,10 @@ impl Index {
 
     pub fn op(&mut self, op: &Op<'_>) {
         op.marks.each(|half_offset, mark| {
+            let Some(slot) = self.copies.get(half_offset).map(|copy| copy.slot) else { return };
+            self.before_change(slot);
             let Some(copy) = self.copies.get_mut(half_offset) else { return };
             let was_live = std::mem::replace(&mut copy.is_live, false);
-            let slot = copy.slot;
             self.note_marked(slot, half_offset);
             match mark {
                 Mark::PutBack => {}
@@ -125,6 +127,7 @@ impl Index {
     }
 
     fn decide(&mut self, slot: Slot, decision: Decision) {
+        self.before_change(slot);
         let entry = self.entries.get(slot);
         self.pending.remove(entry.newest_half);
         self.roots.remove(entry.first_half());
@@ -151,13 +154,14 @@ impl Index {
     }
 
     /// Puts a transaction that is decided, later than all others, into the orders of decided ones.
-    pub fn list_decided(&mut self, slot: Slot) {
+    fn list_decided(&mut self, slot: Slot) {
         self.insert_by_key(slot);
         self.decided.push_back(slot);
         self.note_unmarked(slot);
     }
 
     fn forget(&mut self, slot: Slot) {
+        self.before_change(slot);
         self.expired_roots.remove(&self.root_of(slot));
         self.decided_by_key.remove(self.hash_of(slot), slot);
         let Some(entry) = self.entries.remove(slot) else { return };

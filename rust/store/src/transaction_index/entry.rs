@@ -126,6 +126,16 @@ impl Entries {
         Slot::try_from(self.slots.len() - 1).expect("fewer than 2^32 transactions fit into memory")
     }
 
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, count: usize) {
+        self.slots.reserve_exact(count);
+    }
+
+    /// How many numbers were ever in use.
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Whoever holds a number holds that of an entry: it is given up before the entry is.
     pub fn get(&self, slot: Slot) -> &Entry {
         self.slots[slot as usize].as_ref().expect("the slot is in use")

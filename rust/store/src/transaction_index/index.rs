@@ -11,6 +11,7 @@ use super::entry::{Entries, Entry, HalfCopy, History, Slot};
 use super::event::{Event, HalfRecord, Identity, Place, Root};
 use super::names::{NameId, Names};
 use super::same_key::SameKey;
+use super::saving::Saving;
 use super::unique_id::UniqueId;
 
 /// All transactions that are known.
@@ -44,6 +45,8 @@ pub(super) struct Index {
     /// Decisions that came after another one.
     pub contradictions: u64,
     pub hasher: RandomState,
+    /// The snapshot that is being written.
+    pub saving: Option<Box<Saving>>,
 }
 
 impl Index {
@@ -55,6 +58,14 @@ impl Index {
             Event::Op(op) => self.op(op),
             Event::Discard(discard) => self.discard(discard),
             Event::NoTransaction => self.ignored += 1,
+        }
+    }
+
+    /// A transaction is about to change, in what a snapshot has of it.
+    pub fn before_change(&mut self, slot: Slot) {
+        if let Some(mut saving) = self.saving.take() {
+            saving.keep(self, slot);
+            self.saving = Some(saving);
         }
     }
 
@@ -151,7 +162,7 @@ impl Index {
         slot
     }
 
-    /// Fills an index that has entries and nothing else. `None` where copies are not in order.
+    /// Fills an index that has entries, and what only few of them have. `None` where copies are not in order.
     pub fn restore(&mut self, mut copies: Vec<HalfCopy>, decided: &[Slot], pending: &[Slot]) -> Option<()> {
         copies.sort_unstable_by_key(|copy| copy.half_offset);
         let is_ascending = copies
@@ -175,16 +186,15 @@ impl Index {
                 self.older_live.insert(copy.half_offset);
             }
         }
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        let hash_of = |slot| {
+            let entry = entries.get(slot);
+            hasher.hash_one((entry.group, &entry.unique_id))
+        };
+        self.decided_by_key.reserve(decided.len(), hash_of);
+        self.undecided_by_key.reserve(pending.len(), hash_of);
+        self.decided.extend(decided);
         for slot in decided.iter().chain(pending) {
-            let root = self.root_of(*slot);
-            if root != self.log_offset_of(self.entries.get(*slot).first_half()) {
-                self.expired_roots.insert(root, *slot);
-            }
-        }
-        for slot in decided {
-            self.list_decided(*slot);
-        }
-        for slot in pending {
             self.insert_by_key(*slot);
         }
         Some(())
@@ -202,6 +212,7 @@ impl Index {
     }
 
     fn add_copy(&mut self, slot: Slot, half: &HalfRecord<'_>) {
+        self.before_change(slot);
         let root_log_offset = self.root_of(slot);
         let entry = self.entries.get_mut(slot);
         let (before, group, is_pending) = (entry.newest_half, entry.group, entry.decision.is_none());

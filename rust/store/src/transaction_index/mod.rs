@@ -22,6 +22,8 @@ mod op_marks;
 mod queries;
 mod replay;
 mod same_key;
+mod save;
+mod saving;
 mod snapshot;
 mod tracker;
 mod transaction;

@@ -45,6 +45,11 @@ impl Names {
         NameId(id)
     }
 
+    /// Uses a name that is kept once more.
+    pub fn take_again(&mut self, name: NameId) {
+        self.kept[name.0 as usize].uses += 1;
+    }
+
     /// Uses a name once less.
     pub fn release(&mut self, name: NameId) {
         let kept = &mut self.kept[name.0 as usize];

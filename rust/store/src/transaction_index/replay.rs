@@ -1,8 +1,6 @@
-//! A start: what the last snapshot knew, and what the log says since. And the snapshot that the next one begins with.
+//! A start: what the last snapshot knew, and what the log says since.
 
 use std::ops::ControlFlow;
-
-use parking_lot::Mutex;
 
 use super::event::Event;
 use super::index::Index;
@@ -13,7 +11,6 @@ use crate::commit_log::Walk;
 use crate::error::{Result, StoreError};
 use crate::offset::LogOffset;
 use crate::store_core::StoreCore;
-use crate::whole_file::make_file;
 
 /// A larger file is none of ours: it would hold tens of millions of transactions.
 const SIZE_MAX_BYTES: u64 = 4 << 30;
@@ -22,13 +19,6 @@ const SIZE_MAX_BYTES: u64 = 4 << 30;
 const COPIES_AFTER_DECISION_MS: i64 = 15 * 60 * 1_000;
 /// Decided transactions beyond twice those that must stay are too many.
 const DECIDED_SLACK: usize = 65_536;
-
-/// What an index knew, on its way to the disk.
-#[derive(Debug)]
-pub(super) struct Snapshot {
-    bytes: Vec<u8>,
-    end: LogOffset,
-}
 
 impl TransactionIndex {
     /// The index of a store: from its snapshot and the log behind it, or from all of the log. Transactions that were
@@ -78,40 +68,6 @@ impl TransactionIndex {
             self.end = self.end.max(start);
         }
         Ok(())
-    }
-
-    /// Writes down what an index knows, for the next start to begin with. False where the log is not durable as far as that
-    /// goes: what is known now is kept then, and written by a later call. The index is free while the disk is busy.
-    ///
-    /// Whoever calls has told of everything that it appended.
-    ///
-    /// # Errors
-    /// [`StoreError::Closed`], [`StoreError::Io`]. What was written before is still there then.
-    pub fn save(index: &Mutex<Self>, store: &StoreCore) -> Result<bool> {
-        store.refuse_if_closed()?;
-        if store.log_start() == store.log_end() {
-            return Ok(true);
-        }
-        let Some(Snapshot { bytes, end }) = index.lock().take_snapshot(store) else { return Ok(false) };
-        let layout = &store.layout;
-        make_file(&*store.disk, &layout.transactions, &layout.temporary, 0, &bytes)?;
-        index.lock().saved_end = end;
-        Ok(true)
-    }
-
-    /// A snapshot, if the log is durable as far as it goes.
-    fn take_snapshot(&mut self, store: &StoreCore) -> Option<Snapshot> {
-        let durable = store.log.flushed();
-        if self.taken.is_none() {
-            if self.end <= durable.offset {
-                // What was appended since concerns no transaction, or it would have been told of.
-                (self.end, self.last_record) = (durable.offset, durable.record.or(self.last_record));
-            }
-            let record = store.log.record_at(self.last_record?, self.end).ok()?;
-            let bytes = snapshot::encode(&self.index, self.end.0, record.view().into());
-            self.taken = Some(Snapshot { bytes, end: self.end });
-        }
-        self.taken.take_if(|taken| taken.end <= durable.offset)
     }
 }
 

@@ -36,6 +36,11 @@ impl SameKey {
         }
     }
 
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, count: usize, hash_of: impl Fn(u32) -> u64) {
+        self.newest.reserve(count, |other| hash_of(*other));
+    }
+
     /// Takes a transaction out.
     pub fn remove(&mut self, hash: u64, transaction: u32) {
         let (older, newer) = if self.older.is_empty() {

@@ -3,7 +3,6 @@
 use super::event::{Event, Identity};
 use super::index::Index;
 use super::queries::PendingRange;
-use super::replay::Snapshot;
 use super::transaction::Transaction;
 use crate::message::{NewMessage, Receipt};
 use crate::offset::LogOffset;
@@ -17,14 +16,14 @@ pub struct TransactionIndex {
     pub(super) last_record: Option<LogOffset>,
     /// Where a start would begin to read the log.
     pub(super) saved_end: LogOffset,
-    /// Waits for the log to be durable as far as it goes.
-    pub(super) taken: Option<Snapshot>,
+    /// How far a snapshot goes that is written and has no name yet: it waits for the log to be durable as far as that.
+    pub(super) written: Option<LogOffset>,
 }
 
 impl TransactionIndex {
     /// An index that has seen the log up to `end`.
     pub(super) fn new(index: Index, end: LogOffset, last_record: Option<LogOffset>) -> Self {
-        Self { index, end, last_record, saved_end: end, taken: None }
+        Self { index, end, last_record, saved_end: end, written: None }
     }
 
     /// Takes in what was just appended: all of it that may concern transactions, in the order of the log.
