@@ -26,7 +26,7 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-filter bench-stall bench-apache interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash chaos fuzz bench bench-load bench-filter bench-stall bench-apache interop interop-short run clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ test-python: $(EXTENSION)
 
 crash: ## 10,000 seeds of crash images
 	ESCROWMQ_CRASH_SEEDS=$(CRASH_SEEDS) cargo test --package escrowmq-store --release --test crash_images -- --nocapture
+
+chaos: $(EXTENSION) ## a service killed at every line of its transaction, on SQLite, PostgreSQL and MariaDB
+	ESCROWMQ_CHAOS=all $(BIN)/python -m pytest tests/sql -s
 
 fuzz: ## each fuzz target for a minute; needs a nightly toolchain
 	@cargo +nightly --version >/dev/null 2>&1 || { echo "fuzzing needs a nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }

@@ -17,7 +17,7 @@
     ├── TransactionError
     │   ├── NoListener           a transaction that nobody could decide; also a ValueError
     │   └── PrepareFailed        half messages of which not all got through                         retriable
-    ├── MissingExtra             a library that an extra of the package installs; also an ImportError
+    ├── MissingExtra             a library that an extra of the package installs
     ├── BarrierError             a database transaction that no message may wait for
     │   ├── DatabaseRefused      a database or connection in which no barrier can stand; also a ValueError
     │   └── OutsideTransaction   a transaction that is not there, or ended too early
@@ -74,6 +74,7 @@ __all__ = [
     "ForeignFile",
     "IoFailure",
     "ListenFailed",
+    "MissingExtra",
     "MissingFile",
     "NoAnswer",
     "NoListener",
@@ -213,7 +214,7 @@ class PrepareFailed(TransactionError):
     prepared: Sequence[object]
 
 
-class MissingExtra(EscrowError, ImportError):
+class MissingExtra(EscrowError):
     """A library is not installed that an extra of the package brings along."""
 
     extra: str

@@ -11,7 +11,7 @@ from escrowmq.cli import asking
 from escrowmq.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-ASKING = ("cluster", "topic", "group", "message", "tx")
+ASKING = ("cluster", "topic", "group", "message", "tx", "barrier")
 NOT_THERE = "\u2013"
 
 

@@ -54,18 +54,30 @@ def make_engine(url: str) -> Iterator[Callable[[], sqlalchemy.Engine]]:
 @pytest.fixture
 def engine(make_engine: Callable[[], sqlalchemy.Engine]) -> sqlalchemy.Engine:
     """One that has a barrier, and a table of the user's."""
-    engine = make_engine()
+    return _furnished(make_engine())
+
+
+@pytest.fixture
+def postgresql_engine(real_postgresql: RealDatabase) -> Iterator[sqlalchemy.Engine]:
+    """The same, on PostgreSQL only."""
+    _empty(real_postgresql.url)
+    engine = _furnished(sqlalchemy.create_engine(real_postgresql.url))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def desk() -> FakeDesk:
+    return FakeDesk()
+
+
+def _furnished(engine: sqlalchemy.Engine) -> sqlalchemy.Engine:
     source = EngineSource(engine)
     create_barrier(source)
     source.close()
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL)")
     return engine
-
-
-@pytest.fixture
-def desk() -> FakeDesk:
-    return FakeDesk()
 
 
 def _empty(url: str) -> None:

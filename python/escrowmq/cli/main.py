@@ -7,7 +7,7 @@ import click
 
 from escrowmq.cli.serving import take_all_descriptors
 
-_SUBCOMMANDS: Final = ("up", "broker", "namesrv", "cluster", "topic", "group", "message", "tx", "store")
+_SUBCOMMANDS: Final = ("up", "broker", "namesrv", "cluster", "topic", "group", "message", "tx", "barrier", "store")
 
 
 class _Subcommands(click.Group):

@@ -104,6 +104,7 @@ class Escrow:
         """Ends the connections to brokers. Who asks from now on is answered by another process of the group."""
         if self._own is not None:
             await self._own.aclose()
+        self._core.databases.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,12 +5,12 @@ as MySQL's CREATE TABLE, take it away: so what was committed behind our back, be
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self
 
 from escrowmq.errors import DatabaseRefused, OutsideTransaction
-from escrowmq.sql.crossing import Crossing
+from escrowmq.sql.crossing import Crossing, cross
 from escrowmq.sql.databases import Databases
 from escrowmq.sql.ports import Desk, Runner
 from escrowmq.sql.values import Deposit, Draft, Result
@@ -46,6 +46,7 @@ class TransactionBlock:
         self._desk = desk
         self._group = group
         self._deposits: list[Deposit] = []
+        self._crossings: list[Crossing] = []
         self._is_open = False
         self.result = Result.WAITING
 
@@ -72,44 +73,41 @@ class TransactionBlock:
     ) -> None:
         self._is_open = False
         if error is not None:
-            # What the user raised counts, not what a dead connection says to a rollback.
-            with contextlib.suppress(Exception):
-                self._ground.rollback()
-            self._conclude(Result.ROLLED_BACK)
+            self._roll_back()
             return
-        crossing = self._cross()
+        self._cross()
         try:
             self._ground.commit()
         except BaseException:
-            with contextlib.suppress(Exception):
-                self._ground.rollback()
-            self.result = Result.ROLLED_BACK if crossing is None else crossing.otherwise()
+            self._roll_back()
             raise
-        self.result = Result.COMMITTED if crossing is None else crossing.committed()
+        self.result = Result.COMMITTED
+        for crossing in self._crossings:
+            self.result = crossing.committed()
 
-    def _cross(self) -> Crossing | None:
+    def _cross(self) -> None:
         """Row and prepares; whatever fails rolls the transaction back."""
-        crossing = None
-        with self._rolling_back(lambda: crossing):
+        try:
             self._release()
             if self._deposits:
-                database = self._databases.of(self._ground.runner, None)
-                crossing = Crossing(database, self._desk, self._group, self._deposits)
-                crossing.enter(self._ground.runner)
-        return crossing
-
-    @contextlib.contextmanager
-    def _rolling_back(self, crossing: Callable[[], Crossing | None]) -> Iterator[None]:
-        try:
-            yield
+                runner = self._ground.runner
+                database = self._databases.of(runner, None)
+                cross(
+                    lambda: Crossing(database, self._desk, self._group, self._deposits),
+                    runner,
+                    begun=self._crossings.append,
+                )
         except BaseException:
-            with contextlib.suppress(Exception):
-                self._ground.rollback()
-            half_way = crossing()
-            if half_way is not None:
-                half_way.otherwise()
-            self._conclude(Result.ROLLED_BACK)
+            self._roll_back()
             raise
+
+    def _roll_back(self) -> None:
+        """What was raised counts, not what a dead connection says to a rollback. Then it is looked up how it ended."""
+        with contextlib.suppress(Exception):
+            self._ground.rollback()
+        self._conclude(Result.ROLLED_BACK)
+        for crossing in self._crossings:
+            self.result = crossing.otherwise()
 
     def _release(self) -> None:
         try:

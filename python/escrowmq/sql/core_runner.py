@@ -29,10 +29,10 @@ def refuse_autocommit(connection: Connection) -> None:
     Raises:
         DatabaseRefused: It does.
     """
-    driver = connection.connection.dbapi_connection
-    options = connection.get_execution_options()
-    is_by_option = options.get("isolation_level") == "AUTOCOMMIT"
-    if is_by_option or commits_by_itself(driver):
+    is_by_option = connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT"
+    # An async driver's connection has a coat that looks synchronous; either may be the one that says so.
+    drivers = (connection.connection.dbapi_connection, connection.connection.driver_connection)
+    if is_by_option or any(map(commits_by_itself, drivers)):
         raise DatabaseRefused("the connection commits each statement by itself", reason="autocommit")
 
 

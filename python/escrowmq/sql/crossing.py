@@ -8,16 +8,17 @@ The rest is `otherwise()`: the transaction ended, and nobody said how. Then the 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from escrowmq.errors import OutsideTransaction
+from escrowmq.errors import EscrowError, OutsideTransaction
 from escrowmq.sql.database import Database
 from escrowmq.sql.ports import Desk, Held, Runner
 from escrowmq.sql.values import BarrierKey, Deposit, Result, Verdict
 
 _LOG: Final = logging.getLogger("escrowmq.sql")
 
+_TRIES_MAX: Final = 2
 _RESULTS: Final = {Verdict.COMMITTED: Result.COMMITTED, Verdict.ROLLED_BACK: Result.ROLLED_BACK}
 
 
@@ -89,6 +90,29 @@ class Crossing:
     def _assign(self, result: Result) -> None:
         for deposit in self._deposits:
             deposit.result = result
+
+
+def cross(new: Callable[[], Crossing], runner: Runner, *, begun: Callable[[Crossing], object]) -> None:
+    """Takes messages over the barrier, and tries once more where that may help, behind another row.
+
+    Each crossing is told to `begun` before anything of it happens: all of them wait for the transaction's end.
+
+    Raises:
+        BarrierError: This is no transaction that messages may wait for.
+        EscrowError: A message could not be prepared, twice or where twice would not help.
+    """
+    for tries_left in reversed(range(_TRIES_MAX)):
+        crossing = new()
+        begun(crossing)
+        try:
+            crossing.enter(runner)
+        except EscrowError as error:
+            reason = error.__cause__ if isinstance(error.__cause__, EscrowError) else error
+            if not tries_left or not (error.retriable and reason.retriable):
+                raise
+            _LOG.warning("a prepare is tried again behind another row: %s", error)
+        else:
+            return
 
 
 def probe(database: Database, key: BarrierKey) -> Verdict:

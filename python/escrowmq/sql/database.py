@@ -49,7 +49,11 @@ class Database:
         self.dialect_name = source.dialect_name
         # What is in the barrier already, as far as this process knows: entries are made once.
         self._remembered: set[str] = set()
-        self.id = self.connected(self._look)
+        try:
+            self.id = self.connected(self._look)
+        except BaseException:
+            source.close()
+            raise
 
     @classmethod
     def of(cls, database: object, *, name: str = "") -> "Database":
@@ -107,6 +111,10 @@ class Database:
             return result
 
         return self._with_connection(committed)
+
+    def close(self) -> None:
+        """Closes connections of its own; the user's stay."""
+        self.source.close()
 
     def _with_connection(self, work: Callable[[Connection], T]) -> T:
         def connected() -> T:

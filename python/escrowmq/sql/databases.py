@@ -34,6 +34,11 @@ class Databases:
         engine = self._engines[name]
         return getattr(engine, "sync_engine", engine)
 
+    def close(self) -> None:
+        """Closes connections of its own; those of the user's engines stay."""
+        for database in self.by_name.values():
+            database.close()
+
     def with_id(self, database_id: str) -> Database | None:
         """The database that a message names."""
         return self._by_id.get(database_id)

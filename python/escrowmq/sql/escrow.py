@@ -102,6 +102,7 @@ class Escrow:
         """Ends the connections to brokers. Who asks from now on is answered by another process of the group."""
         if self._own is not None:
             self._own.close()
+        self._core.databases.close()
 
     def __enter__(self) -> Self:
         return self

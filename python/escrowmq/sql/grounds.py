@@ -30,7 +30,7 @@ def _core_ground(connection: Any) -> Ground:
         if not connection.in_transaction():
             connection.begin()
         if connection.dialect.name == "sqlite":
-            _begin_sqlite(runner, connection.connection.dbapi_connection)
+            _begin_sqlite(runner, connection.connection.driver_connection)
         refuse_autocommit(connection)
 
     return Ground(runner, begin=begin, commit=connection.commit, rollback=connection.rollback)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from escrowmq._core import Message
 from escrowmq.client import sharing
 from escrowmq.client.operation import Operation
+from escrowmq.client.producer.options import ProducerOptions
 from escrowmq.client.transactions.desk import DeskCore
 from escrowmq.client.transactions.values import Decision, Ended, HalfMessage, Prepared
 from escrowmq.sql.ports import Held
@@ -16,6 +17,9 @@ _LOG: Final = logging.getLogger("escrowmq.sql")
 
 TIMEOUT_S: Final = 3.0
 _GIVEN_UP: Final = "transaction %s is committed, but its broker had given it up; its message is %s"
+# A prepare whose answer is lost may have arrived. To send it again would leave two behind the same row; the barrier
+# tries again behind a row of its own, and then elsewhere.
+_OPTIONS: Final = ProducerOptions(retries_max=0, avoids_slow_brokers=True)
 _DECISIONS: Final = {
     Verdict.COMMITTED: Decision.COMMIT,
     Verdict.ROLLED_BACK: Decision.ROLLBACK,
@@ -53,7 +57,7 @@ class BrokerDesk:
         self._is_awaiting = is_awaiting
         self._is_closed = False
         try:
-            self._core = DeskCore(self._client, group, topics=topics, check=check)
+            self._core = DeskCore(self._client, group, topics=topics, check=check, options=_OPTIONS)
         except BaseException:
             sharing.release(self._client)
             raise
@@ -74,7 +78,7 @@ class BrokerDesk:
         ends: list[Ended] = self._run(deciding.end_all(list(held), _DECISIONS[verdict], timeout_s=self._timeout_s))
         for prepared, end in zip(held, ends, strict=True):
             if end is Ended.DISCARDED and verdict is Verdict.COMMITTED:
-                # Its row is committed, so the message may not be lost: it is asked about again, and the barrier answers.
+                # The row is committed, so the message may not be lost: it is asked about again.
                 is_back = self._run(deciding.resume(prepared, timeout_s=self._timeout_s))
                 _LOG.error(_GIVEN_UP, prepared.transaction_id, "asked about again" if is_back else "lost")
             elif end in {Ended.CONTRADICTED, Ended.MISSING, Ended.REFUSED}:

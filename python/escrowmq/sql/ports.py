@@ -67,6 +67,9 @@ class Source(Protocol):
     def connect(self) -> AbstractContextManager[Connection]:
         """A connection to the primary, outside of anybody's transaction; closed or given back at the end."""
 
+    def close(self) -> None:
+        """Closes connections that wait to be used again."""
+
 
 Held: TypeAlias = Sequence[Any]
 """Half messages, as whoever prepared them knows them."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, SessionTransaction
 
 from escrowmq.errors import DatabaseRefused
 from escrowmq.sql.core_runner import CoreRunner, refuse_autocommit
-from escrowmq.sql.crossing import Crossing
+from escrowmq.sql.crossing import Crossing, cross
 from escrowmq.sql.database import Database
 from escrowmq.sql.databases import Databases
 from escrowmq.sql.ports import Desk
@@ -82,9 +82,12 @@ class SessionOutbox:
         if not entries:
             return
         deposits = [entry.deposit for entry in entries]
-        crossing = Crossing(entries[0].database, self._desk, self._group, deposits)
-        self._crossings.append((crossing, connection.get_transaction()))
-        crossing.enter(CoreRunner(connection))
+        transaction = connection.get_transaction()
+        cross(
+            lambda: Crossing(entries[0].database, self._desk, self._group, deposits),
+            CoreRunner(connection),
+            begun=lambda crossing: self._crossings.append((crossing, transaction)),
+        )
         self._waiting = [entry for entry in self._waiting if entry not in entries]
 
     def _after_commit(self, session: Session) -> None:

@@ -88,6 +88,9 @@ class FunctionSource:
         finally:
             connection.close()
 
+    def close(self) -> None:
+        """Nothing waits to be used again."""
+
 
 class EngineSource:
     """Connections as an engine makes them, in a pool beside its own."""
@@ -127,6 +130,9 @@ class AsyncEngineSource:
         finally:
             pool.dispose()
 
+    def close(self) -> None:
+        """Nothing waits to be used again."""
+
 
 def awaiting(source: Source, work: Callable[[], T]) -> T:
     """Does work that connects to a source, in an event loop where that needs one and there is none."""
@@ -150,8 +156,11 @@ def _pooled(pool: Any, dialect_name: str) -> Iterator[Connection]:
         _begin_by_itself(connection.dbapi_connection, dialect_name)
         yield connection
     except BaseException:
-        # What a failed statement leaves behind is nobody's to repair.
-        connection.invalidate()
+        # A check that fails half way may hold a lock that others wait for.
+        try:
+            connection.rollback()
+        except Exception:  # noqa: BLE001 - whatever a driver raises
+            connection.invalidate()
         raise
     finally:
         connection.close()

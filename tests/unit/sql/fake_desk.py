@@ -20,15 +20,18 @@ class FakeDesk:
     def __init__(self) -> None:
         self.prepared: list[Message] = []
         self.settled: list[tuple[str, Verdict]] = []
-        self.fails_after: int | None = None
+        self.failures = 0
+        self.fails_after = 0
         self.is_reachable = True
         self.at_prepare: Callable[[], object] = lambda: None
 
     def prepare(self, messages: Sequence[Message]) -> Held:
         self.at_prepare()
-        got_through = list(messages) if self.fails_after is None else list(messages)[: self.fails_after]
+        is_failing = self.failures > 0
+        got_through = list(messages)[: self.fails_after] if is_failing else list(messages)
         self.prepared += got_through
-        if len(got_through) < len(messages):
+        if is_failing:
+            self.failures -= 1
             raise PrepareFailedHere("the broker is gone", address="127.0.0.1:1", prepared=got_through)
         return got_through
 
