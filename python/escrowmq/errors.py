@@ -395,10 +395,14 @@ class NoRecord(StoreError, LookupError):
 
 
 class Damaged(StoreError):
-    """A record that was whole once is not any more."""
+    """A record that was whole once is not any more. Who reads another's store is told its file and queue too."""
 
     at: int
     reason: str
+    path: str | None = None
+    topic: str | None = None
+    queue_id: int | None = None
+    offset: int | None = None
 
 
 class QueueGap(StoreError):

@@ -105,7 +105,7 @@ fn class_of(error: &StoreError) -> &'static str {
         StoreError::TopicInUse { .. } => "TopicInUse",
         StoreError::NotYetDurable { .. } => "NotYetDurable",
         StoreError::NoRecord { .. } => "NoRecord",
-        StoreError::Damaged { .. } => "Damaged",
+        StoreError::Damaged { .. } | StoreError::Unreadable { .. } => "Damaged",
         StoreError::QueueGap { .. } => "QueueGap",
         StoreError::QueueConflict { .. } => "QueueConflict",
         StoreError::QueueName { .. } => "QueueName",
@@ -181,6 +181,14 @@ fn add_facts(facts: &Bound<'_, PyDict>, error: &StoreError) -> PyResult<()> {
         StoreError::Damaged { at, reason } => {
             facts.set_item("at", at.0)?;
             facts.set_item("reason", reason.to_string())?;
+        }
+        StoreError::Unreadable { path, at, topic, queue_id, offset, reason } => {
+            facts.set_item("at", at.0)?;
+            facts.set_item("reason", reason.to_string())?;
+            facts.set_item("path", text(path))?;
+            facts.set_item("topic", topic)?;
+            facts.set_item("queue_id", queue_id)?;
+            facts.set_item("offset", offset.0)?;
         }
         StoreError::QueueGap { topic, queue_id, expected, found, at } => {
             facts.set_item("topic", topic)?;

@@ -143,6 +143,22 @@ pub enum StoreError {
         /// What the decoder said.
         reason: RecordError,
     },
+    /// What a queue names in the log is no such record, seen by somebody who reads a store that is not his.
+    #[error("{path}: the record of {topic}/{queue_id} at {offset}, {at}, is damaged: {reason}", path = path.display())]
+    Unreadable {
+        /// The log's file.
+        path: PathBuf,
+        /// The place in the log.
+        at: LogOffset,
+        /// Topic of the queue.
+        topic: String,
+        /// Its number.
+        queue_id: u32,
+        /// The entry.
+        offset: QueueOffset,
+        /// What is there.
+        reason: Unreadable,
+    },
     /// A queue is asked to take an entry that is not its next.
     #[error("queue {topic}/{queue_id} expects {expected}, the log has {found} at {at}")]
     QueueGap {
@@ -186,6 +202,26 @@ pub enum StoreError {
         topic: String,
         /// What is wrong with it.
         reason: &'static str,
+    },
+}
+
+/// Why what a queue names can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// It does not read as a record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// It is a record, and another one.
+    #[error("another record stands there")]
+    OtherRecord,
+    /// It would go on beyond the end of its file.
+    #[error("{record_size} bytes, and {left} to the end of the file")]
+    BeyondFile {
+        /// Its size, as the queue says.
+        record_size: u32,
+        /// Bytes that there are.
+        left: u64,
     },
 }
 

@@ -17,6 +17,7 @@
 //! topic_deletion  queues that go with their topic, for good
 //! transaction_index/  what is prepared and undecided, and what became of it
 //! recovery/       what a start does with what it finds
+//! observation/    a store that another process may be writing, read by position
 //! store_core      all of it, step by step; store: on threads
 //! ```
 
@@ -37,6 +38,7 @@ pub mod key_index;
 pub mod layout;
 pub mod mapped;
 mod message;
+pub mod observation;
 pub mod offset;
 pub mod options;
 mod poison;
@@ -60,7 +62,7 @@ mod whole_file;
 pub use arrivals::{Arrival, ArrivalListener};
 pub use commit_log::StoredRecord;
 pub use consume_queue::{QueueEntry, QueueStatus, TimeBoundary};
-pub use error::{BadMessage, Result, StoreError};
+pub use error::{BadMessage, Result, StoreError, Unreadable};
 pub use expiry::ExpiryReport;
 pub use message::{NewMessage, Receipt};
 pub use offset::{LogOffset, QueueOffset};

@@ -54,6 +54,12 @@ impl QueueEntry {
         i64::try_from(self.log_offset.0).is_ok() && (1..=i32::MAX as u32).contains(&self.record_size)
     }
 
+    /// The log offset behind its record; none where no log could have it.
+    #[must_use]
+    pub fn end(&self) -> Option<LogOffset> {
+        self.log_offset.0.checked_add(u64::from(self.record_size)).map(LogOffset)
+    }
+
     /// Whether it stands for an offset that the queue never had.
     #[must_use]
     pub fn is_filler(&self) -> bool {

@@ -11,7 +11,9 @@ mod table;
 mod time_search;
 
 pub use entry::{ENTRY_SIZE, QueueEntry};
+pub(crate) use queue::partition_point;
 pub use queue::{ConsumeQueue, QueueLayout};
 pub use status::QueueStatus;
 pub use table::QueueTable;
 pub use time_search::TimeBoundary;
+pub(crate) use time_search::search as search_by_time;

@@ -292,7 +292,7 @@ fn write(segment: &Segment, byte: u64, entry: &QueueEntry) -> Result<()> {
 }
 
 /// The first of `low..high` for which `is_before` is false, where it is true up to some point and false from there on.
-pub(super) fn partition_point(mut low: u64, mut high: u64, is_before: impl Fn(u64) -> bool) -> u64 {
+pub(crate) fn partition_point(mut low: u64, mut high: u64, mut is_before: impl FnMut(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
         if is_before(middle) {

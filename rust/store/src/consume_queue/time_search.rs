@@ -36,19 +36,19 @@ impl ConsumeQueue {
     ) -> QueueOffset {
         // Once, so that a queue that grows meanwhile is searched as it was.
         let (min, max) = (self.min_offset(), self.max_offset());
-        search(min, max, timestamp_ms, boundary, &|offset| {
+        search(min, max, timestamp_ms, boundary, &mut |offset| {
             let QueueEntry { log_offset, record_size, .. } = self.entry(offset)?;
             store_time(log_offset, record_size)
         })
     }
 }
 
-fn search(
+pub(crate) fn search(
     min: QueueOffset,
     max: QueueOffset,
     timestamp_ms: i64,
     boundary: TimeBoundary,
-    time_of: &dyn Fn(QueueOffset) -> Option<i64>,
+    time_of: &mut dyn FnMut(QueueOffset) -> Option<i64>,
 ) -> QueueOffset {
     let low = partition_point(min.0, max.0, |offset| match (time_of(QueueOffset(offset)), boundary) {
         (None, _) => true,
@@ -70,8 +70,8 @@ mod tests {
 
     fn find(min: u64, times: &[Option<i64>], timestamp_ms: i64, boundary: TimeBoundary) -> u64 {
         let max = min + times.len() as u64;
-        let time_of = |offset: QueueOffset| times[usize::try_from(offset.0 - min).expect("small")];
-        search(QueueOffset(min), QueueOffset(max), timestamp_ms, boundary, &time_of).0
+        let mut time_of = |offset: QueueOffset| times[usize::try_from(offset.0 - min).expect("small")];
+        search(QueueOffset(min), QueueOffset(max), timestamp_ms, boundary, &mut time_of).0
     }
 
     #[test]

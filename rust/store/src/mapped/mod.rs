@@ -8,7 +8,7 @@ mod watermark;
 
 pub use segment::{LogSlice, Segment};
 pub use segment_chain::{ChainLayout, Expected, SegmentChain, file_name};
-pub(crate) use segment_chain::{list_or_empty, remove_file};
+pub(crate) use segment_chain::{list_or_empty, parse_name, remove_file};
 pub use watermark::{Stopped, Watermark};
 
 /// The unit in which the kernel writes a mapping back.

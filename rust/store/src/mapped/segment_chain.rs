@@ -257,7 +257,7 @@ pub(crate) fn list_or_empty(disk: &dyn Disk, folder: &Path) -> Result<Vec<crate:
 }
 
 /// The offset that a file name says. Offsets are signed in Java, and the end of a file must be one too.
-fn parse_name(name: &str) -> Option<u64> {
+pub(crate) fn parse_name(name: &str) -> Option<u64> {
     let offset = parse_digits(name)?;
     (offset <= i64::MAX.unsigned_abs() / 2).then_some(offset)
 }
