@@ -1064,6 +1064,101 @@ class StoreSummary:
         """Names of the configuration files."""
 
 @final
+class Observation:
+    """A store directory that another process may be writing, ours or Apache's.
+
+    It is read by position, without a lock, as far as it is visible. Nothing is changed, and nobody is held up.
+    """
+
+    @staticmethod
+    def open(path: str | PathLike[str], /) -> Observation:
+        """Opens a store directory.
+
+        Raises:
+            IoFailure: There is no store.
+            UnsupportedStore: A store of a kind that this one does not know.
+        """
+    @property
+    def path(self) -> Path:
+        """The directory."""
+    def topics(self) -> list[str]:
+        """Topics that have queues, system topics among them."""
+    def queues(self, topic: str, /) -> list[ObservedQueue]:
+        """The queues of a topic as they are now; none where there is no such topic."""
+
+@final
+class ObservedQueue:
+    """A queue as it was when it was looked at: what it says does not change.
+
+    A store of ours that runs says how far it may be read. Else a queue ends at the first of its last records that is
+    not whole.
+    """
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+    @property
+    def queue_id(self) -> int:
+        """Its number."""
+    @property
+    def min_offset(self) -> int:
+        """The first offset whose record is still there."""
+    @property
+    def max_offset(self) -> int:
+        """The offset behind the last that may be read."""
+    def entry(self, queue_offset: int, /) -> QueueEntry:
+        """The entry at an offset.
+
+        Raises:
+            NoRecord: Its file is gone.
+        """
+    def offset_by_time(self, timestamp_ms: int, *, boundary: Literal["lower", "upper"] = "lower") -> int:
+        """The first offset stored at or after a time, or with `upper` the last one at or before it.
+
+        Raises:
+            Damaged: A record that the search has to read.
+        """
+    def scan(
+        self,
+        start: int,
+        end: int,
+        *,
+        columns: Sequence[str],
+        broker: str = "",
+        tags: Sequence[str] | None = None,
+        key: str | None = None,
+        properties: PropertyFilter | None = None,
+        store_time_ms: tuple[int, int] | None = None,
+        rows_max: int = 4_096,
+        size_max_bytes: int = 8_388_608,
+    ) -> ArrowStream:
+        """Records of a range of offsets as Arrow batches, as far as this queue goes.
+
+        Args:
+            start: The first offset.
+            end: The offset behind the last.
+            columns: What is made of a record: topic, broker, queue_id, queue_offset, keys, tags, body, properties,
+                born_timestamp, store_timestamp, born_host, message_id, transaction_id, reconsume_times.
+            broker: What the column of that name says.
+            tags: Only these. What has other tags is not read, as far as the queue can tell.
+            key: Only records with this key.
+            properties: Only records that this filter wants.
+            store_time_ms: Only what was stored from the first time on and before the second.
+            rows_max: About as many rows are in a batch.
+            size_max_bytes: About as large is what a batch is made of.
+        """
+
+@final
+class ArrowStream:
+    """Batches that are made while they are read, for whoever speaks Arrow's C stream interface. It can be read once.
+
+    What can't be read is an error of the reader, which names the file and the offset.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream, as the interface wants it."""
+
+@final
 class Inspection:
     """A store that is looked at and not changed: by whoever may read it, be it open or not."""
 

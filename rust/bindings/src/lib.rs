@@ -16,6 +16,7 @@ mod inspection;
 mod limits;
 mod message;
 mod native_log;
+mod observation;
 mod owner;
 mod property_filter;
 mod queue_iterator;
@@ -55,6 +56,8 @@ mod _core {
     use crate::message::Message;
     #[pymodule_export]
     use crate::native_log::NativeLog;
+    #[pymodule_export]
+    use crate::observation::{ArrowStream, Observation, ObservedQueue};
     #[pymodule_export]
     use crate::property_filter::PropertyFilter;
     #[pymodule_export]

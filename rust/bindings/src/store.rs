@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use escrowmq_store::{
     FlushMode, LogOffset, NewMessage, QueueOffset, Retention, Store as RustStore, StoreError, StoreOptions,
-    StoredRecord, TimeBoundary,
+    StoredRecord,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +16,7 @@ use pyo3::types::PyTuple;
 use crate::clock::Clock;
 use crate::error::store_error;
 use crate::message::{Message, parse_host};
+use crate::observation::parse_boundary;
 use crate::owner::Owned;
 use crate::queue_iterator::QueueIterator;
 use crate::receipt::Receipts;
@@ -208,13 +209,7 @@ impl Store {
         timestamp_ms: i64,
         boundary: &str,
     ) -> PyResult<Option<u64>> {
-        let boundary = match boundary {
-            "lower" => TimeBoundary::Lower,
-            "upper" => TimeBoundary::Upper,
-            other => {
-                return Err(PyValueError::new_err(format!("boundary {other:?}, expected lower or upper")));
-            }
-        };
+        let boundary = parse_boundary(boundary)?;
         let found =
             self.with(py, |store| Ok(store.offset_by_time(topic, queue_id, timestamp_ms, boundary)))?;
         Ok(found.map(|offset| offset.0))
