@@ -4,13 +4,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from escrowmq import Message, Store
 from escrowmq._core import Observation, ObservedQueue, PropertyFilter
 from escrowmq.errors import IoFailure
-
-pa = pytest.importorskip("pyarrow")
 
 COLUMNS = (
     "topic",

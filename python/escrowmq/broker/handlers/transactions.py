@@ -24,7 +24,6 @@ from escrowmq.protocol.headers.end_transaction import COMMIT, ROLLBACK, EndTrans
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
-from escrowmq.transaction.ending import Settled
 from escrowmq.transaction.preparing import TRANSACTION_BITS, half_properties, is_same_prepare, refuse
 from escrowmq.transaction.resuming import resume
 from escrowmq.transaction.ruling import End
