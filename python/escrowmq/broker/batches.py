@@ -95,6 +95,9 @@ def _append(context: Context, part: Sequence[tuple[ClientRequest, Append]]) -> l
     except StoreError as error:
         code, remark = _refusal(error)
         return [append.refused(code, remark) for _, append in part]
+    except Exception as error:  # noqa: BLE001 - whoever planned something learns what became of it
+        answer = failed(part[0][0], error)
+        return [append.refused(ResponseCode(answer.code), answer.remark or "") for _, append in part]
     return [_guarded(request, append.stored, list(islice(receipts, len(append.messages)))) for request, append in part]
 
 

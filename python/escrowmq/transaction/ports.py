@@ -181,6 +181,22 @@ class Later(Protocol):
         """Takes notice of a message that waits from now on."""
 
 
+class Appended(Protocol):
+    """Where a record went: `escrowmq._core.Receipt`, or a test's own."""
+
+    @property
+    def log_offset(self) -> int:
+        """Where it begins in the log."""
+
+    @property
+    def queue_offset(self) -> int:
+        """Its place in its queue."""
+
+    @property
+    def end_offset(self) -> int:
+        """Where it ends in the log."""
+
+
 class Producer(Protocol):
     """A producer that is connected."""
 

@@ -120,6 +120,28 @@ def test_a_prepare_that_is_in_a_batch_twice_is_one_transaction(desk: Desk, room:
     assert not room.room.planned
 
 
+def test_of_two_messages_with_one_id_in_a_batch_none_is_lost(desk: Desk, room: RoomDesk) -> None:
+    requests = [TestRequest(SEND, prepare(), body) for body in (b"one", b"two", b"one")]
+    first, second, again = [answer_of(outcome) for _, outcome in processors.process(desk.context, requests)]
+    room.settle()
+    assert [bytes(record.body) for record in room.store.read(HALF_TOPIC, 0, 0)] == [b"one", b"two"]
+    assert [first.ext_fields["queueOffset"], second.ext_fields["queueOffset"]] == ["0", "1"]
+    assert again == first
+
+
+def test_a_prepare_whose_append_failed_is_taken_when_it_is_sent_again(
+    desk: Desk, room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as failing:
+
+        def fail(_: object) -> None:
+            raise OSError("a fault of ours")
+
+        failing.setattr(room.log, "append", fail)
+        assert desk.ask(SEND, prepare(), b"body").code == ResponseCode.SYSTEM_ERROR
+    assert durable(desk, room, SEND, prepare()).ext_fields["queueOffset"] == "0"
+
+
 def test_a_prepare_that_was_decided_or_asked_about_is_not_the_same_any_more(desk: Desk, room: RoomDesk) -> None:
     first = durable(desk, room, SEND, prepare())
     durable(desk, room, END, end(first, ROLLBACK))

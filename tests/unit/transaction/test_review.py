@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.broker.desk import Desk, TestRequest
-from tests.unit.broker.test_transactions import SEND, answer_of
+from tests.unit.broker.test_transactions import SEND
 from tests.unit.broker.test_transactions import prepare as prepare_fields
 from tests.unit.transaction.room_desk import GROUP, INTERVAL_MS, TOPIC, Place, RoomDesk, an_end, places
 from tests.unit.transaction.values import Known
@@ -118,18 +118,6 @@ def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk) -> None:
     room.settle()
     room.reopen()
     assert room.end(place, ROLLBACK).code == ResponseCode.SUCCESS
-
-
-def test_of_two_messages_with_one_id_in_a_batch_none_is_lost(tmp_path: Path) -> None:
-    room = RoomDesk(tmp_path)
-    desk = Desk(room=room)
-    requests = [TestRequest(SEND, prepare_fields(), b"one"), TestRequest(SEND, prepare_fields(), b"two")]
-    outcomes = [answer_of(outcome) for _, outcome in processors.process(desk.context, requests)]
-    room.settle()
-    assert [answer.code for answer in outcomes] == [ResponseCode.SUCCESS] * 2
-    bodies = sorted(bytes(record.body) for record in room.store.iterate(HALF_TOPIC, 0))
-    room.close()
-    assert bodies == [b"one", b"two"]
 
 
 def test_one_that_was_resumed_and_committed_is_not_delivered_again_by_a_second_resume(room: RoomDesk) -> None:

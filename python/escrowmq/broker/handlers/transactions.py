@@ -24,8 +24,10 @@ from escrowmq.protocol.headers.end_transaction import COMMIT, ROLLBACK, EndTrans
 from escrowmq.protocol.messages import Answer
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.ports import Transaction
 from escrowmq.transaction.preparing import TRANSACTION_BITS, half_properties, is_same_prepare, refuse
 from escrowmq.transaction.resuming import resume
+from escrowmq.transaction.room import Identity, Planned
 from escrowmq.transaction.ruling import End
 from escrowmq.transaction.topics import HALF_QUEUE_ID, HALF_TOPIC
 
@@ -54,19 +56,29 @@ def prepare(context: Context, draft: Draft) -> Append:
     remark = refuse(pairs)
     if remark is not None:
         raise Refused(ResponseCode.MESSAGE_ILLEGAL, remark)
-    identity = (pairs[properties.PRODUCER_GROUP], pairs[properties.UNIQUE_KEY])
-    if identity in room.planned or _is_known(context, identity, draft):
-        return Append([], lambda _: _known(context, identity, draft))
-    room.planned.add(identity)
+    identity = (
+        pairs[properties.PRODUCER_GROUP],
+        pairs[properties.UNIQUE_KEY],
+        draft.topic,
+        zlib.crc32(draft.body) & _CRC_MASK,
+    )
+    known = _known(context, identity)
+    if known is not None:
+        # As it was answered the first time, when all of it is durable.
+        return Append([], lambda _: _prepared(context, draft, known.log_offset, known.half_offset, context.log_end()))
+    first = room.planned.get(identity)
+    if first is not None:
+        return Append([], lambda _: _prepared_before(context, draft, first))
+    planned = room.planned[identity] = Planned()
 
     def stored(receipts: Sequence[AppendedMessage]) -> Outcome:
-        (receipt,) = receipts
-        room.planned.discard(identity)
+        del room.planned[identity]
+        (planned.receipt,) = receipts
         room.counters.prepared[draft.topic] += 1
-        return _prepared(context, draft, receipt.log_offset, receipt.queue_offset, receipt.end_offset)
+        return _prepared_before(context, draft, planned)
 
     def refused(code: ResponseCode, remark: str) -> Answer:
-        room.planned.discard(identity)
+        del room.planned[identity]
         return Answer(code, remark, context.stamp.answer_fields())
 
     half = replace(
@@ -161,26 +173,24 @@ def _end(request: ClientRequest) -> End | Answer:
     return _plain_end(request.peer, said)
 
 
-def _is_known(context: Context, identity: tuple[str, str], draft: Draft) -> bool:
-    """Whether a prepare was taken before, and is sent again since its answer was lost."""
-    known = context.transactions.index.find_undecided(*identity)
-    return known is not None and is_same_prepare(
-        known,
-        group=identity[0],
-        topic=draft.topic,
-        body_crc=zlib.crc32(draft.body) & _CRC_MASK,
-        now_ms=context.wall_ms(),
-    )
-
-
-def _known(context: Context, identity: tuple[str, str], draft: Draft) -> Outcome:
-    """The answer to a prepare that is there already: as it was given the first time, when all of it is durable."""
-    known = context.transactions.index.find_undecided(*identity)
+def _known(context: Context, identity: Identity) -> Transaction | None:
+    """The transaction that a prepare is for that was taken before, and is sent again since its answer was lost."""
+    group, unique_id, topic, body_crc = identity
+    known = context.transactions.index.find_undecided(group, unique_id)
     if known is None:
+        return None
+    is_same = is_same_prepare(known, group=group, topic=topic, body_crc=body_crc, now_ms=context.wall_ms())
+    return known if is_same else None
+
+
+def _prepared_before(context: Context, draft: Draft, planned: Planned) -> Outcome:
+    """The answer to a prepare that is in a batch, once more or for the first time."""
+    receipt = planned.receipt
+    if receipt is None:
         return Answer(
             ResponseCode.SYSTEM_ERROR, "the same prepare was refused just before", context.stamp.answer_fields()
         )
-    return _prepared(context, draft, known.log_offset, known.half_offset, context.log_end())
+    return _prepared(context, draft, receipt.log_offset, receipt.queue_offset, receipt.end_offset)
 
 
 def _prepared(context: Context, draft: Draft, log_offset: int, half_offset: int, end_offset: int) -> Outcome:
