@@ -1,6 +1,6 @@
 """What an operator must be able to find later: contradictions, and decisions that were forced."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +9,8 @@ from escrowmq import _core
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ports import State, Transaction
 from escrowmq.transaction.topics import AUDIT_TOPIC
+
+_KEY_LENGTH_MAX: Final = 255
 
 
 class AuditEntry(Struct, frozen=True, rename="camel"):
@@ -38,4 +40,6 @@ def audit_message(
         wanted=wanted.state,
         who=who,
     )
-    return _core.Message(AUDIT_TOPIC, msgspec.json.encode(entry), tags=what, keys=transaction.unique_id)
+    # Compat: Apache takes ids of any length, which leave no room for anything else.
+    key = transaction.unique_id[:_KEY_LENGTH_MAX] or None
+    return _core.Message(AUDIT_TOPIC, msgspec.json.encode(entry), tags=what, keys=key)

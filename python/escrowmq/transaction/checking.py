@@ -19,14 +19,14 @@ from msgspec import Struct, field
 from escrowmq import _core
 from escrowmq.errors import NoRecord
 from escrowmq.protocol import properties
+from escrowmq.transaction.acts import Act, append_acts
 from escrowmq.transaction.asking import Asking, Question
 from escrowmq.transaction.counters import Counters
-from escrowmq.transaction.decisions import Decision, Mark, op_messages
+from escrowmq.transaction.decisions import Decision, Mark
 from escrowmq.transaction.journal import Journal
 from escrowmq.transaction.ports import Index, Records, Transaction
 from escrowmq.transaction.preparing import copy_message, discarded_message
 from escrowmq.transaction.ruling import CheckRules, Verdict, judge
-from escrowmq.transaction.topics import HALF_TOPIC
 
 SLICE_COUNT_MAX: Final = 64
 SLICE_SIZE_MAX_BYTES: Final = 512 * 1024
@@ -55,8 +55,7 @@ class Round(Struct):
 class _Slice(Struct):
     """What a slice appends and asks."""
 
-    messages: list[_core.Message] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    acts: list[Act] = field(default_factory=list)
     again: list[Question] = field(default_factory=list)
     size_bytes: int = 0
 
@@ -146,34 +145,35 @@ class CheckBack:
             done += 1
             if half is not None:
                 self._plan(plan, transaction, half)
-        if plan.messages:
-            messages = [*plan.messages, *op_messages(plan.marks)]
-            receipts = self._journal.append(messages, uses_reserve=True)
-            after = receipts[-1].end_offset
-            self._asking.line_up(
-                Question(receipt.queue_offset, receipt.log_offset, after)
-                for message, receipt in zip(messages, receipts, strict=True)
-                if message.topic == HALF_TOPIC
-            )
+        copies = []
+        for act, receipt in append_acts(plan.acts, self._journal):
+            if act.mark.kind is Decision.DISCARD:
+                self._discarded(act.transaction)
+            else:
+                copies.append(receipt)
+        # A question leaves when its copy is on disk, and so is the mark of the one that the copy replaces.
+        self._asking.line_up(Question(copy.queue_offset, copy.log_offset, self._journal.end) for copy in copies)
         self._asking.line_up(plan.again)
         return done
+
+    def _discarded(self, transaction: Transaction) -> None:
+        self._counters.decided(Decision.DISCARD, transaction.topic)
+        _log.warning("a transaction was given up", transaction=transaction.unique_id, group=transaction.group)
 
     def _plan(self, plan: _Slice, transaction: Transaction, half: _core.Record) -> None:
         rules, immunity = self._rules(), half.find_property(properties.CHECK_IMMUNITY)
         verdict = judge(transaction, immunity, rules, now_ms=self._wall_ms())
         if verdict is Verdict.DISCARD:
-            plan.messages.append(discarded_message(half, transaction))
-            plan.marks.append(Mark(Decision.DISCARD, transaction.live_half_offsets, WHO))
+            mark = Mark(Decision.DISCARD, transaction.live_half_offsets, WHO)
+            plan.acts.append(Act(transaction, discarded_message(half, transaction), mark))
             plan.size_bytes += half.size_bytes
-            self._counters.decided(Decision.DISCARD, transaction.topic)
-            _log.warning("a transaction was given up", transaction=transaction.unique_id, group=transaction.group)
         elif verdict is Verdict.WAIT or not self._asking.has_producer(transaction.group):
             return
         elif verdict is Verdict.ASK_AGAIN:
             plan.again.append(Question(transaction.half_offset, transaction.log_offset))
         else:
-            plan.messages.append(copy_message(half, transaction, checks=transaction.checks + 1))
-            plan.marks.append(Mark(None, transaction.live_half_offsets))
+            copy = copy_message(half, transaction, checks=transaction.checks + 1)
+            plan.acts.append(Act(transaction, copy, Mark(None, transaction.live_half_offsets)))
             plan.size_bytes += half.size_bytes
 
     def _halves(self, pending: Sequence[Transaction]) -> Iterator[tuple[Transaction, _core.Record | None]]:

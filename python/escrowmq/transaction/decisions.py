@@ -12,8 +12,10 @@ from escrowmq.protocol import properties
 from escrowmq.transaction.ports import State
 from escrowmq.transaction.topics import HALF_QUEUE_ID, OP_TOPIC
 
-# Far below what a property string may have, be names and addresses as long as they like.
+# With one mark more than that, still less than a property string may have.
 OP_SIZE_MAX_BYTES: Final = 16_384
+# Each of them takes 21 bytes at most.
+_OFFSETS_COUNT_MAX: Final = 500
 
 _WHO_LENGTH_MAX: Final = 128
 # Compat: what Apache brokers look for.
@@ -58,10 +60,16 @@ class Mark(Struct, frozen=True):
             return f"{PUT_BACK}{offsets}"
         return f"{self.kind.value}{offsets}@{_quoted(self.who)}"
 
+    def parts(self) -> Iterator["Mark"]:
+        """Marks that say the same together, each of which an op record has room for."""
+        for first in range(0, len(self.half_offsets), _OFFSETS_COUNT_MAX):
+            yield Mark(self.kind, self.half_offsets[first : first + _OFFSETS_COUNT_MAX], self.who)
+
 
 def op_messages(marks: Iterable[Mark]) -> list[_core.Message]:
     """Op records for all of them, as few as their size allows."""
-    return [_op_message(part) for part in _parts([(mark, mark.text) for mark in marks])]
+    parts = [part for mark in marks for part in mark.parts()]
+    return [_op_message(together) for together in _parts([(part, part.text) for part in parts])]
 
 
 def _parts(written: Sequence[tuple[Mark, str]]) -> Iterator[list[tuple[Mark, str]]]:

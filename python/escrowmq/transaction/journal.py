@@ -48,6 +48,11 @@ class Journal:
         return receipts
 
     @property
+    def end(self) -> int:
+        """The log offset behind all that was appended here or read at the start."""
+        return self._index.end
+
+    @property
     def next_half(self) -> int:
         """The queue offset of the next half message."""
         return self._next_half

@@ -122,6 +122,10 @@ class Index(Protocol):
         """Notes that the questions for these copies have left."""
 
     @property
+    def end(self) -> int:
+        """The log offset up to which it has seen everything."""
+
+    @property
     def pending_count(self) -> int:
         """How many are undecided."""
 
@@ -151,6 +155,9 @@ class Records(Protocol):
         Raises:
             NoRecord: None begins there, or none is any more, or none is yet.
         """
+
+    def read(self, topic: str, queue_id: int, offset: int, *, count_max: int = 32) -> Sequence[_core.Record]:
+        """Records of a queue from a queue offset on; none at or past its end."""
 
     def find_by_key(self, topic: str, key: str, *, count_max: int = 32) -> Sequence[_core.Record]:
         """Records of a topic with a key, newest first."""

@@ -116,13 +116,13 @@ def waiting_message(half: _core.Record, waiting: Waiting) -> _core.Message:
 
 def copy_message(half: _core.Record, transaction: Transaction, *, checks: int) -> _core.Message:
     """The half message put back at the end of its queue: the newest copy, which knows its root."""
-    pairs = {**half.properties, properties.CHECK_TIMES: str(checks), properties.ROOT: _root(transaction)}
+    pairs = _with_root({**half.properties, properties.CHECK_TIMES: str(checks)}, transaction)
     return _core.Message.copy_of(half, properties=properties.encode(pairs), keeps_store_host=True)
 
 
 def discarded_message(half: _core.Record, transaction: Transaction) -> _core.Message:
     """The half message where operators find it, when nobody decided it in time."""
-    pairs = {**half.properties, properties.ROOT: _root(transaction)}
+    pairs = _with_root(half.properties, transaction)
     return _core.Message.copy_of(
         half, topic=DISCARD_TOPIC, queue_id=0, properties=properties.encode(pairs), keeps_store_host=True
     )
@@ -143,5 +143,7 @@ def resumed_message(discarded: _core.Record) -> _core.Message:
     )
 
 
-def _root(transaction: Transaction) -> str:
-    return f"{transaction.root_log_offset},{transaction.root_store_ms}"
+def _with_root(pairs: Mapping[str, str], transaction: Transaction) -> Mapping[str, str]:
+    """Compat: Apache takes half messages whose properties leave it no room; group and id tell then what is a copy."""
+    with_root = {**pairs, properties.ROOT: f"{transaction.root_log_offset},{transaction.root_store_ms}"}
+    return with_root if properties.encoded_size(with_root) <= PROPERTIES_SIZE_MAX_BYTES else pairs

@@ -3,6 +3,7 @@
 from typing import Final
 
 from escrowmq.errors import NoRecord
+from escrowmq.transaction.acts import Act, append_acts
 from escrowmq.transaction.decisions import Decision, Mark, op_messages
 from escrowmq.transaction.journal import Journal
 from escrowmq.transaction.ports import Index, Records
@@ -38,7 +39,7 @@ def put_back_before(log_offset: int, index: Index, records: Records, journal: Jo
 
     What is put back is gone from where it was, so that the segments there may go.
     """
-    messages, marks = [], []
+    acts = []
     for transaction in index.pending(count_max=BATCH_COUNT_MAX):
         if transaction.log_offset >= log_offset:
             break
@@ -46,8 +47,6 @@ def put_back_before(log_offset: int, index: Index, records: Records, journal: Jo
             half = records.record_at(transaction.log_offset)
         except NoRecord:
             continue
-        messages.append(copy_message(half, transaction, checks=transaction.checks))
-        marks.append(Mark(None, transaction.live_half_offsets))
-    if messages:
-        journal.append([*messages, *op_messages(marks)], uses_reserve=True)
-    return len(messages)
+        copy = copy_message(half, transaction, checks=transaction.checks)
+        acts.append(Act(transaction, copy, Mark(None, transaction.live_half_offsets)))
+    return len(append_acts(acts, journal))

@@ -38,6 +38,7 @@ pub struct Message {
     #[pyo3(get)]
     prepared_transaction_offset: i64,
     store_host: Option<SocketAddr>,
+    is_stored: bool,
 }
 
 impl Message {
@@ -55,6 +56,7 @@ impl Message {
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             store_host: None,
+            is_stored: false,
         }
     }
 
@@ -68,6 +70,7 @@ impl Message {
             born_timestamp_ms: self.born_timestamp_ms,
             born_host: self.born_host,
             store_host: self.store_host,
+            is_stored: self.is_stored,
             reconsume_times: self.reconsume_times,
             prepared_transaction_offset: self.prepared_transaction_offset,
             body: &self.body,
@@ -112,6 +115,7 @@ impl Message {
             reconsume_times,
             prepared_transaction_offset,
             store_host: store_host.map(parse_host).transpose()?,
+            is_stored: false,
         })
     }
 
@@ -153,6 +157,7 @@ impl Message {
             reconsume_times: reconsume_times.unwrap_or(view.reconsume_times()),
             prepared_transaction_offset,
             store_host: keeps_store_host.then(|| view.store_host()),
+            is_stored: true,
         })
     }
 

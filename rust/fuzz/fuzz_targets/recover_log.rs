@@ -171,6 +171,7 @@ fn append(store: &StoreCore) {
         born_timestamp_ms: 0,
         born_host: ([127, 0, 0, 1], 1).into(),
         store_host: None,
+        is_stored: false,
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         body: b"one more",

@@ -24,6 +24,8 @@ pub struct NewMessage<'a> {
     pub born_host: SocketAddr,
     /// The broker's address; the store's own unless a copy must keep its original's.
     pub store_host: Option<SocketAddr>,
+    /// Whether it stands in the log already, and is appended once more: its body was allowed then, whatever is now.
+    pub is_stored: bool,
     /// How often it was given back by consumers.
     pub reconsume_times: i32,
     /// Log offset of the half message that it commits.
@@ -70,7 +72,7 @@ impl<'a> NewMessage<'a> {
         if self.queue_id < 0 {
             return Err(BadMessage::Queue { found: i64::from(self.queue_id), limit: i64::from(i32::MAX) });
         }
-        if self.body.len() > body_size_max {
+        if self.body.len() > body_size_max && !self.is_stored {
             return Err(BadMessage::Body { found: self.body.len(), limit: body_size_max });
         }
         let limit = PROPERTIES_SIZE_MAX - properties_room;

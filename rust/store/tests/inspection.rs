@@ -35,6 +35,7 @@ fn message<'a>(topic: &'a str, queue_id: i32, body: &'a [u8], properties: &'a [u
         born_timestamp_ms: 1_794_984_722_856,
         born_host: "127.0.0.1:4711".parse().expect("address"),
         store_host: None,
+        is_stored: false,
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         body,

@@ -44,6 +44,7 @@ fn message<'a>(topic: &'a str, queue_id: i32, body: &'a [u8]) -> NewMessage<'a> 
         born_timestamp_ms: NOW_MS,
         born_host: "127.0.0.1:4711".parse().expect("address"),
         store_host: None,
+        is_stored: false,
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         body,

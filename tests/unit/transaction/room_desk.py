@@ -122,6 +122,7 @@ class RoomDesk:
     rules: CheckRules = field(default_factory=lambda: CheckRules(6_000, 3, 72 * 3_600_000))
     peers: TestPeers = field(default_factory=TestPeers)
     disk_refuse_ratio: float = 1.0
+    body_size_max_bytes: int = 4 << 20
 
     def __post_init__(self) -> None:
         self.open()
@@ -137,6 +138,7 @@ class RoomDesk:
             disk_clean_ratio=1.0,
             disk_force_ratio=1.0,
             disk_refuse_ratio=self.disk_refuse_ratio,
+            body_size_max_bytes=self.body_size_max_bytes,
             clock=self.clock,
         )
         self.log = CuttingLog(self.store)
@@ -201,6 +203,13 @@ class RoomDesk:
         (receipt,) = self.journal.append([message])
         self.settle()
         return Place(receipt.queue_offset, receipt.log_offset)
+
+    def append_apaches(self, half: _core.Record, *, count: int = 1, **more: str) -> Place:
+        """Half records as Apache's broker writes them, which the index reads when it is opened; where the last is."""
+        copy = _core.Message.copy_of(half, properties=properties.encode({**half.properties, **more}))
+        receipts = [receipt for _ in range(count) for receipt in self.store.append([copy])]
+        self.settle()
+        return Place(receipts[-1].queue_offset, receipts[-1].log_offset)
 
     def end(self, place: Place, decision: Decision | None, *, group: str = GROUP) -> Settled:
         (settled,) = self.ending.end([an_end(place, decision, group=group)])

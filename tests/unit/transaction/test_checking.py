@@ -4,6 +4,7 @@ import pytest
 from tests.unit.transaction.room_desk import INTERVAL_MS, Crash, RoomDesk, places
 
 from escrowmq import _core
+from escrowmq.protocol import properties
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ruling import CheckRules
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
@@ -198,3 +199,25 @@ def test_every_decision_of_a_round_reaches_its_newest_copy(room: RoomDesk) -> No
     assert [asked.unique_id for asked in room.round()] == ["C"]
     room.end(third, COMMIT)
     assert room.delivered() == ["A", "C"]
+
+
+def test_what_was_taken_is_asked_about_whatever_the_limits_are_now(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("large", body=b"x" * 10_000)
+    room.body_size_max_bytes = 1_000
+    room.reopen()
+    assert [asked.unique_id for asked in room.round()] == ["large"]
+
+
+def test_one_that_can_not_be_put_back_keeps_no_other_from_being_asked_about(room: RoomDesk) -> None:
+    """Apache takes half messages whose properties leave no room for a counter."""
+    room.connect()
+    full = room.store.record_at(room.prepare("A").log_offset)
+    room.append_apaches(full, UNIQ_KEY="full", note="x" * (32_767 - len(properties.encode(full.properties)) - 20))
+    room.reopen()
+    assert [asked.unique_id for asked in room.round()] == ["A"]
+    assert room.pending() == ["full", "A"]
+    # It is given up at last, as others are.
+    room.clock.advance(room.rules.retention_ms)
+    room.round()
+    assert sorted(room.discarded()) == ["A", "full"]

@@ -224,3 +224,26 @@ def test_a_commit_counts_whose_first_half_message_has_left_with_its_segment(
     settled = room.end(place, COMMIT)
     assert (settled.code, settled.remark) == (ResponseCode.SUCCESS, None)
     assert room.delivered() == ["A"]
+
+
+def test_what_was_taken_can_be_committed_whatever_the_limits_are_now(room: RoomDesk) -> None:
+    place = room.prepare("large", body=b"x" * 10_000)
+    room.body_size_max_bytes = 1_000
+    room.reopen()
+    assert room.end(place, COMMIT).code == ResponseCode.SUCCESS
+    assert room.delivered() == ["large"]
+
+
+@pytest.mark.parametrize("decision", [COMMIT, ROLLBACK])
+def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk, decision: Decision) -> None:
+    """A message with an immunity is put back in every round of Apache's, three days long, and keeps all copies."""
+    place = room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200")
+    half = room.store.record_at(place.log_offset)
+    room.append_apaches(half, count=2_000, TRAN_PREPARED_QUEUE_OFFSET="0")
+    room.reopen()
+    assert room.end(place, decision).code == ResponseCode.SUCCESS
+    ops = list(room.store.iterate(OP_TOPIC, 0))
+    assert sorted(int(number) for op in ops for number in bytes(op.body).split(b",") if number) == list(range(2_001))
+    room.reopen()
+    assert (room.pending(), room.index.first_live_half_offset) == ([], None)
+    assert room.end(place, decision).code == ResponseCode.SUCCESS

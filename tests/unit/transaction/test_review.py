@@ -3,7 +3,6 @@
 Whoever repairs one takes its test to where it belongs; one that passes here fails.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,36 +30,6 @@ pytestmark = pytest.mark.xfail(reason="found by a review, and not repaired yet",
 COMMIT, ROLLBACK = Decision.COMMIT, Decision.ROLLBACK
 
 
-class SmallDesk(RoomDesk):
-    """A room whose store takes small bodies only, once it is opened again."""
-
-    body_size_max_bytes = 4 << 20
-
-    def open(self) -> None:
-        opened = _core.Store.open
-
-        def open_small(folder: Path, **options: object) -> _core.Store:
-            return opened(folder, body_size_max_bytes=self.body_size_max_bytes, **options)  # type: ignore[arg-type]
-
-        store_class = _core.Store
-
-        class Opener:
-            open = staticmethod(open_small)
-
-        _core.Store = Opener  # type: ignore[misc, assignment]
-        try:
-            super().open()
-        finally:
-            _core.Store = store_class  # type: ignore[misc]
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[SmallDesk]:
-    desk = SmallDesk(tmp_path)
-    yield desk
-    desk.close()
-
-
 def half_of_apache(room: RoomDesk, half: _core.Record, **more: str) -> Place:
     """A half record as Apache's broker writes it, which the index reads from the log when it is opened again."""
     pairs = {**half.properties, **more}
@@ -71,80 +40,6 @@ def half_of_apache(room: RoomDesk, half: _core.Record, **more: str) -> Place:
 def half_at(room: RoomDesk, place: Place) -> _core.Record:
     room.settle()
     return room.store.record_at(place.log_offset)
-
-
-def discard(room: RoomDesk) -> _core.Record:
-    """Has the one that is pending given up; its discard record."""
-    room.connect()
-    for _ in range(room.rules.checks_max + 1):
-        room.round()
-    (record,) = room.store.read(DISCARD_TOPIC, 0, 0)
-    return record
-
-
-def test_one_that_can_not_be_put_back_keeps_no_other_from_being_asked_about(small: SmallDesk) -> None:
-    """A body that was allowed when it was prepared, here or at an Apache broker, and is not now."""
-    small.prepare("large", body=b"x" * 10_000)
-    small.prepare("other")
-    small.body_size_max_bytes = 1_000
-    small.reopen()
-    small.connect()
-    small.clock.advance(INTERVAL_MS)
-    for _ in range(3):
-        try:
-            small.check_back.run()
-        except Exception:  # noqa: BLE001 - `Background` goes on after it
-            small.clock.advance(1_000)
-    small.settle()
-    small.check_back.run()
-    assert "other" in [asked.unique_id for asked in small.peers.asked]
-
-
-def test_what_was_taken_can_be_committed_whatever_the_limits_are_now(small: SmallDesk) -> None:
-    place = small.prepare("large", body=b"x" * 10_000)
-    small.body_size_max_bytes = 1_000
-    small.reopen()
-    assert small.end(place, COMMIT).code == ResponseCode.SUCCESS
-
-
-def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk) -> None:
-    """A message with an immunity is put back in every round of Apache's, three days long, and keeps all copies."""
-    place = room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200")
-    half = half_at(room, place)
-    pairs = {**half.properties, "TRAN_PREPARED_QUEUE_OFFSET": "0"}
-    copy = _core.Message.copy_of(half, properties=properties.encode(pairs))
-    for _ in range(9):
-        room.store.append([copy] * 1_000)
-    room.settle()
-    room.reopen()
-    assert room.end(place, ROLLBACK).code == ResponseCode.SUCCESS
-
-
-def test_one_that_was_resumed_and_committed_is_not_delivered_again_by_a_second_resume(room: RoomDesk) -> None:
-    room.prepare("A")
-    record = discard(room)
-    resume(record.log_offset, room.index, room.store, room.journal)
-    room.settle()
-    (pending,) = room.index.pending()
-    room.end(Place(pending.half_offset, pending.log_offset), COMMIT)
-    # The operator's first answer was lost, and the command is called again.
-    resume(record.log_offset, room.index, room.store, room.journal)
-    room.settle()
-    for pending in room.index.pending():
-        room.end(Place(pending.half_offset, pending.log_offset), COMMIT)
-    assert room.delivered() == ["A"]
-
-
-def test_what_apache_resumed_is_pending_here(room: RoomDesk) -> None:
-    """Apache's broker appends our discard record to the half topic, with a counter of 0 and all other properties."""
-    place = room.prepare("A")
-    record = discard(room)
-    half = half_at(room, place)
-    pairs = {**record.properties, "TRANSACTION_CHECK_TIMES": "0"}
-    room.store.append([_core.Message.copy_of(half, properties=properties.encode(pairs))])
-    room.settle()
-    room.reopen()
-    assert room.pending() == ["A"]
 
 
 def test_no_question_is_sent_twice_to_a_producer_that_reads_slowly(room: RoomDesk) -> None:
@@ -164,14 +59,6 @@ def test_while_one_producer_does_not_read_another_of_its_group_is_asked(room: Ro
     for _ in range(3):
         room.round(leaves=False)
     assert 2 in [asked.connection for asked in room.peers.asked]
-
-
-def test_a_second_resume_is_answered_when_the_first_is_on_disk(room: RoomDesk) -> None:
-    room.prepare("A")
-    record = discard(room)
-    _, first = resume(record.log_offset, room.index, room.store, room.journal)
-    _, second = resume(record.log_offset, room.index, room.store, room.journal)
-    assert second >= first
 
 
 def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDesk) -> None:
@@ -266,27 +153,6 @@ def test_a_contradiction_is_written_down_however_many_there_were(
     assert len(list(room.store.iterate(AUDIT_TOPIC, 0))) == 5
 
 
-def test_a_resume_takes_no_record_from_the_inside_of_a_message(room: RoomDesk) -> None:
-    """Whoever sends a body decides what stands in it, and knows where it goes."""
-    room.prepare("A")
-    record = discard(room)
-    # A message in front tells where the next one's body will stand; the record in that body says that it stands there.
-    probe = room.store.append([_core.Message("orders", b"x" * 10, queue_id=0)])[0]
-    forged = bytearray(record.bytes)
-    room.settle()
-    sizes = room.store.record_at(probe.log_offset)
-    start = bytes(sizes.bytes).index(b"x" * 10)
-    at = probe.end_offset + start
-    forged[28:36] = at.to_bytes(8, "big")
-    room.store.append([_core.Message("orders", bytes(forged), queue_id=0)])
-    room.settle()
-    before = len(list(room.store.iterate(HALF_TOPIC, 0)))
-    remark, _ = resume(at, room.index, room.store, room.journal)
-    room.settle()
-    assert remark is not None
-    assert len(list(room.store.iterate(HALF_TOPIC, 0))) == before
-
-
 def a_half(unique_id: str) -> _core.Message:
     pairs = half_properties({"TRAN_MSG": "true", "PGROUP": GROUP, "UNIQ_KEY": unique_id}, topic=TOPIC, queue_id=1)
     return _core.Message(HALF_TOPIC, b"body", properties=properties.encode(pairs), born_timestamp_ms=1)
@@ -313,22 +179,6 @@ def test_what_is_kept_of_a_pending_one_has_a_limit(tmp_path: Path) -> None:
     each = room.index.memory_bytes // max(1, room.index.pending_count)
     room.close()
     assert each < 2_000, f"{each} bytes each"
-
-
-def test_a_store_opens_whose_committed_one_apache_had_put_back_often(room: RoomDesk) -> None:
-    """Apache's broker died between the final message and its op record."""
-    half = half_at(room, room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200"))
-    pairs = {**half.properties, "TRAN_PREPARED_QUEUE_OFFSET": "0"}
-    copy = _core.Message.copy_of(half, properties=properties.encode(pairs))
-    for _ in range(9):
-        room.store.append([copy] * 1_000)
-    final = _core.Message.copy_of(
-        half, topic=TOPIC, queue_id=1, sys_flag=8, prepared_transaction_offset=half.log_offset
-    )
-    room.store.append([final])
-    room.settle()
-    room.reopen()
-    assert room.delivered() == ["A"]
 
 
 def test_the_oldest_that_is_pending_is_the_one_that_was_prepared_first(room: RoomDesk) -> None:

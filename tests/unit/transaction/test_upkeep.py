@@ -1,8 +1,9 @@
 """Half messages that leave old segments, and prepares that are cut short: every point at which the process may die."""
 
 import pytest
-from tests.unit.transaction.room_desk import Crash, RoomDesk
+from tests.unit.transaction.room_desk import TOPIC, Crash, RoomDesk
 
+from escrowmq import _core
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.topics import HALF_TOPIC
@@ -53,3 +54,27 @@ def test_every_crash_point_of_leaving_an_old_segment(room: RoomDesk, written: in
     room.end(places[1], Decision.ROLLBACK)
     room.reopen()
     assert (room.pending(), room.delivered(), room.index.unmarked()) == ([], ["A"], [])
+
+
+def test_a_store_opens_whose_committed_one_apache_had_put_back_often(room: RoomDesk) -> None:
+    """Apache's broker died between the final message and its op record."""
+    half = room.store.record_at(room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200").log_offset)
+    room.append_apaches(half, count=2_000, TRAN_PREPARED_QUEUE_OFFSET="0")
+    final = _core.Message.copy_of(
+        half, topic=TOPIC, queue_id=1, sys_flag=8, prepared_transaction_offset=half.log_offset
+    )
+    room.store.append([final])
+    room.settle()
+    room.reopen()
+    assert room.delivered() == ["A"]
+    assert (room.pending(), room.index.unmarked()) == ([], [])
+
+
+def test_one_that_can_not_be_put_back_keeps_no_other_where_it_is(room: RoomDesk) -> None:
+    """Apache takes half messages whose properties leave no room for a counter."""
+    place = room.prepare("A")
+    half = room.store.record_at(place.log_offset)
+    room.append_apaches(half, UNIQ_KEY="full", note="x" * 32_500)
+    room.reopen()
+    assert put_back_before(room.store.log_end, room.index, room.store, room.journal) == 1
+    assert room.pending() == ["full", "A"]

@@ -258,6 +258,7 @@ pub(super) fn new_message<'a>(
         born_timestamp_ms: request.born_timestamp_ms,
         born_host: asker.peer.address,
         store_host: None,
+        is_stored: false,
         reconsume_times: request.reconsume_times,
         prepared_transaction_offset: 0,
         body,

@@ -78,6 +78,7 @@ mod tests {
             born_timestamp_ms: 0,
             born_host: host,
             store_host: None,
+            is_stored: false,
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             body,

@@ -73,6 +73,7 @@ impl Restored {
             born_timestamp_ms: view.born_timestamp_ms(),
             born_host: view.born_host(),
             store_host: Some(view.store_host()),
+            is_stored: true,
             reconsume_times: view.reconsume_times(),
             prepared_transaction_offset: 0,
             body: view.body(),

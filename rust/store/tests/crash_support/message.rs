@@ -81,6 +81,7 @@ impl Message {
             born_timestamp_ms: self.born_timestamp_ms,
             born_host: self.born_host,
             store_host: Some(self.store_host),
+            is_stored: false,
             reconsume_times: 0,
             prepared_transaction_offset: self.prepared_transaction_offset,
             body: &self.body,

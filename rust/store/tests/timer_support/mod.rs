@@ -160,6 +160,7 @@ impl Rig {
             born_timestamp_ms: self.now_ms() - 5,
             born_host: "10.0.0.9:4711".parse().expect("address"),
             store_host: None,
+            is_stored: false,
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             body: body.as_bytes(),

@@ -43,6 +43,7 @@ impl Draft {
             born_timestamp_ms: START_MS,
             born_host: "127.0.0.1:4711".parse().expect("address"),
             store_host: None,
+            is_stored: false,
             reconsume_times: 0,
             prepared_transaction_offset: self.prepared_transaction_offset,
             body: &self.body,
