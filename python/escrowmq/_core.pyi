@@ -116,7 +116,7 @@ class Message:
         prepared_transaction_offset: int = 0,
         keeps_store_host: bool = False,
     ) -> Message:
-        """A record to be appended once more: as it is, but for what is given.
+        """A record to be appended once more: as it is, but for what is given. Its body may be as large as it is.
 
         Args:
             record: The record.
@@ -920,6 +920,8 @@ class TransactionIndex:
         """Decided transactions, the last decision first."""
     def unmarked(self, *, count_max: int = 256) -> list[Transaction]:
         """Decided transactions with live copies: an op record is missing. Closed ones are not among them."""
+    def live_before(self, log_offset: int, *, count_max: int = 256) -> list[Transaction]:
+        """Pending transactions with a live copy that begins before a log offset."""
     def mark_asked(self, half_offsets: Sequence[int]) -> None:
         """Notes that the questions about these copies have left; those that are not the newest don't matter."""
     def close_before(self, half_offset: int) -> int:
@@ -929,6 +931,11 @@ class TransactionIndex:
         """
     def forget_decided_before(self, ms: int) -> int:
         """Forgets transactions that were decided before a time, but for unmarked ones. Returns how many."""
+    def forget_decided_beyond(self, count_max: int) -> int:
+        """Forgets decided transactions, the first decision first, until so many are left; unmarked ones stay.
+
+        Returns how many.
+        """
     def save(self) -> bool:
         """Writes the index down, so that the next start need not read the log before `end`.
 

@@ -112,6 +112,11 @@ impl TransactionIndex {
         transactions(self.with(py, |index| index.unmarked(count_max)))
     }
 
+    #[pyo3(signature = (log_offset, *, count_max = 256))]
+    fn live_before(&self, py: Python<'_>, log_offset: u64, count_max: usize) -> Vec<Transaction> {
+        transactions(self.with(py, |index| index.live_before(log_offset, count_max)))
+    }
+
     fn mark_asked(&self, py: Python<'_>, half_offsets: Vec<u64>) {
         self.with(py, |index| half_offsets.into_iter().for_each(|half_offset| index.mark_asked(half_offset)));
     }
@@ -122,6 +127,10 @@ impl TransactionIndex {
 
     fn forget_decided_before(&self, py: Python<'_>, ms: i64) -> usize {
         self.with(py, |index| index.forget_decided_before(ms))
+    }
+
+    fn forget_decided_beyond(&self, py: Python<'_>, count_max: usize) -> usize {
+        self.with(py, |index| index.forget_decided_beyond(count_max))
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<bool> {

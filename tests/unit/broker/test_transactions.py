@@ -257,7 +257,7 @@ def test_a_discarded_one_gets_another_chance_once(desk: Desk, room: RoomDesk) ->
     (discarded,) = room.store.read(DISCARD_TOPIC, 0, 0)
     asked = {"topic": DISCARD_TOPIC, "msgId": discarded.offset_message_id}
     assert durable(desk, room, RESUME, asked) == Answer()
-    assert desk.ask(RESUME, asked) == Answer()
+    assert durable(desk, room, RESUME, asked) == Answer()
     (resumed,) = room.index.pending()
     assert (resumed.unique_id, resumed.checks) == ("7F01", 0)
     room.clock.advance(INTERVAL_MS)

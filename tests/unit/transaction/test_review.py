@@ -42,25 +42,6 @@ def half_at(room: RoomDesk, place: Place) -> _core.Record:
     return room.store.record_at(place.log_offset)
 
 
-def test_no_question_is_sent_twice_to_a_producer_that_reads_slowly(room: RoomDesk) -> None:
-    room.connect()
-    room.prepare("A")
-    room.round(leaves=False)
-    room.round(leaves=False)
-    room.round(leaves=False)
-    room.let_leave()
-    assert len(set(places(room.peers.asked))) == len(room.peers.asked)
-
-
-def test_while_one_producer_does_not_read_another_of_its_group_is_asked(room: RoomDesk) -> None:
-    room.connect(1, "10.0.0.1:7")
-    room.connect(2, "10.0.0.9:1")
-    room.prepare("A")
-    for _ in range(3):
-        room.round(leaves=False)
-    assert 2 in [asked.connection for asked in room.peers.asked]
-
-
 def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDesk) -> None:
     """Another transaction with the same id was: its message is not this one's."""
     rolled_back = room.prepare("A", body=b"one")

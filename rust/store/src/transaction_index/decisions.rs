@@ -22,7 +22,17 @@ impl Index {
     /// Forgets decided transactions that ended before a time, and returns how many. One with a live copy stays: its op
     /// record is still to be written.
     pub fn forget_decided_before(&mut self, ms: i64) -> usize {
-        let count = self.decided.iter().take_while(|slot| self.entries.get(**slot).ended_ms() < ms).count();
+        self.forget_first(
+            self.decided.iter().take_while(|slot| self.entries.get(**slot).ended_ms() < ms).count(),
+        )
+    }
+
+    /// Forgets decided transactions, the first decision first, until so many are left, and returns how many.
+    pub fn forget_decided_beyond(&mut self, count_max: usize) -> usize {
+        self.forget_first(self.decided.len().saturating_sub(count_max))
+    }
+
+    fn forget_first(&mut self, count: usize) -> usize {
         let old: Vec<Slot> = self.decided.drain(..count).collect();
         let (kept, forgotten): (Vec<Slot>, Vec<Slot>) =
             old.into_iter().partition(|slot| self.unmarked.contains(&(self.root_of(*slot), *slot)));

@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
+use super::TransactionState;
 use super::append_order::AppendOrder;
 use super::entry::{Entries, Entry, HalfCopy, History, Slot};
 use super::event::{Event, HalfRecord, Identity, Place, Root};
@@ -115,18 +116,25 @@ impl Index {
 
     fn original_of(&self, half: &HalfRecord<'_>) -> Original {
         if let Some(root) = half.root.filter(|root| root.log_offset < half.place.log_offset) {
-            return match self.find_root(root.log_offset) {
-                Some(slot) if self.is_same(slot, half.identity) => Original::Known(slot),
+            match self.find_root(root.log_offset) {
+                None => return Original::Expired(root),
                 // A root that is somebody else's says nothing.
-                Some(_) => Original::Itself,
-                None => Original::Expired(root),
-            };
+                Some(slot) if !self.is_same(slot, half.identity) => return Original::Itself,
+                Some(slot) if self.may_have_copies(slot) => return Original::Known(slot),
+                Some(_) => {}
+            }
         }
         let known = half.is_copy.then(|| {
             self.find_undecided(half.identity)
                 .or_else(|| self.find_by_key(&self.decided_by_key, half.identity))
         });
-        known.flatten().map_or(Original::Itself, Original::Known)
+        let known = known.flatten().filter(|slot| self.may_have_copies(*slot));
+        known.map_or(Original::Itself, Original::Known)
+    }
+
+    /// Nobody puts back what was discarded: what looks like a copy of it was resumed, or is one of what was.
+    fn may_have_copies(&self, slot: Slot) -> bool {
+        self.entries.get(slot).state() != TransactionState::Discarded
     }
 
     fn add(&mut self, half: &HalfRecord<'_>, root: Option<Root>) -> Slot {
@@ -221,8 +229,9 @@ impl Index {
             Box::new(History { root_log_offset, root_store_ms, checks, is_asked: false, older: Vec::new() })
         });
         history.older.push(before);
-        history.is_asked = false;
         if is_pending {
+            // One that is put back for its segment to go is no new question.
+            history.is_asked &= history.checks == half.checks;
             history.checks = half.checks;
         }
         entry.newest_half = half.half_offset;
@@ -341,7 +350,9 @@ mod tests {
             let body = number.to_string();
             index.apply(&Event::Op(Op { place, marks: OpMarks::new(body.as_bytes(), None) }));
         }
-        assert_eq!(index.forget_decided_before(9), usize::try_from(COUNT).expect("fits"));
+        assert_eq!(index.forget_decided_beyond(150_000), 50_000);
+        assert_eq!(index.decided.len(), 150_000);
+        assert_eq!(index.forget_decided_before(9), 150_000);
         assert_eq!((index.copies.len(), index.pending.len(), index.roots.len()), (0, 0, 0));
         assert!(index.groups.is_empty() && index.unmarked.is_empty() && index.names.iter().next().is_none());
         let before = index.memory_bytes();

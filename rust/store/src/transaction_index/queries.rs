@@ -66,6 +66,23 @@ impl Index {
         self.unmarked.iter().take(count_max).map(|(_, slot)| self.transaction(*slot)).collect()
     }
 
+    /// Pending transactions with a live copy that begins before a log offset.
+    pub fn list_live_before(&self, log_offset: u64, count_max: usize) -> Vec<Transaction> {
+        let is_before = |half: &u64| self.log_offset_of(*half) < log_offset;
+        let older = self.older_live.iter().copied().take_while(is_before);
+        let newest = self.pending.iter_from(0).copied().take_while(is_before);
+        let mut found: Vec<Slot> = Vec::new();
+        for half in older.chain(newest.filter(|half| self.is_live(*half))) {
+            if found.len() == count_max {
+                break;
+            }
+            if let Some(copy) = self.copies.get(half).filter(|copy| !found.contains(&copy.slot)) {
+                found.push(copy.slot);
+            }
+        }
+        found.into_iter().map(|slot| self.transaction(slot)).collect()
+    }
+
     /// Half offset and log offset of the first copy that is live and whose transaction is pending.
     pub fn first_live(&self) -> Option<(u64, u64)> {
         // A newest copy that is not live is what a put-back leaves that was cut short: they are few.

@@ -102,6 +102,18 @@ impl TransactionIndex {
         self.index.forget_decided_before(ms)
     }
 
+    /// Forgets decided transactions, the first decision first, until so many are left, and returns how many. Those with
+    /// live copies stay.
+    pub fn forget_decided_beyond(&mut self, count_max: usize) -> usize {
+        self.index.forget_decided_beyond(count_max)
+    }
+
+    /// Pending transactions with a live copy that begins before a log offset, no more than `count_max`.
+    #[must_use]
+    pub fn live_before(&self, log_offset: u64, count_max: usize) -> Vec<Transaction> {
+        self.index.list_live_before(log_offset, count_max)
+    }
+
     /// How many transactions are pending.
     #[must_use]
     pub fn pending_count(&self) -> usize {

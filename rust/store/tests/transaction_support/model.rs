@@ -54,7 +54,8 @@ impl Model {
             same.max_by_key(|(_, one)| one.decision.as_ref().map(|decision| decision.number))
                 .map(|(at, _)| at)
         };
-        match self.newest_pending(who).or_else(decided) {
+        let may_have_copies = |at: &usize| !self.is_discarded(*at);
+        match self.newest_pending(who).or_else(decided).filter(may_have_copies) {
             Some(at) => self.known[at].add(checks, receipt),
             None => self.prepare(who, None, checks, receipt),
         }
@@ -62,10 +63,21 @@ impl Model {
 
     pub fn our_copy(&mut self, who: Who, root: (u64, i64), checks: u32, receipt: &Receipt) {
         match self.by_root(root.0) {
+            // What was discarded was resumed since, by somebody who left our root where it was.
+            Some(at) if self.known[at].who == who && self.is_discarded(at) => {
+                match self.newest_pending(who).filter(|_| checks >= 1) {
+                    Some(resumed) => self.known[resumed].add(checks, receipt),
+                    None => self.prepare(who, None, checks, receipt),
+                }
+            }
             Some(at) if self.known[at].who == who => self.known[at].add(checks, receipt),
             Some(_) => self.prepare(who, None, checks, receipt),
             None => self.prepare(who, Some(root), checks, receipt),
         }
+    }
+
+    fn is_discarded(&self, at: usize) -> bool {
+        self.known[at].decision.as_ref().is_some_and(|one| one.state == TransactionState::Discarded)
     }
 
     pub fn commit(&mut self, half_log_offset: u64, receipt: &Receipt) {
