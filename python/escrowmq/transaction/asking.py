@@ -5,6 +5,7 @@ A question counts as asked when the kernel has taken its last byte. One that nev
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -71,21 +72,30 @@ class Asking:
         self._peers = peers
         self._counters = counters
         self._broker_name = broker_name
+        # Questions that wait for the disk, and the copies that they are about.
         self._waiting: deque[Question] = deque()
+        self._lined_up: set[int] = set()
         # Questions on their way, by connection and number: the copies that they are about.
         self._leaving: dict[tuple[int, int], int] = {}
+        # Connections that have not taken what they were sent in an earlier round: nobody reads there.
+        self._stuck: set[int] = set()
         self._turn = 0
+
+    def begin_round(self) -> None:
+        """Whoever has not taken the questions of the last round by now is passed over until it has."""
+        self._stuck = {connection for connection, _ in self._leaving}
 
     def has_producer(self, group: str) -> bool:
         """Whether there is somebody to ask."""
-        return bool(self._producers.producers(group))
+        return bool(self._ready(group))
 
     def line_up(self, questions: Iterable[Question]) -> None:
-        """Asks these when their copies are on disk."""
-        before = len(self._waiting)
-        self._waiting.extend(questions)
-        if len(self._waiting) > before:
-            self._peers.tell_when_visible(self._waiting[-1].after)
+        """Asks these when their copies are on disk; what waits for that already waits once."""
+        fresh = [question for question in questions if question.half_offset not in self._lined_up]
+        if fresh:
+            self._waiting.extend(fresh)
+            self._lined_up.update(question.half_offset for question in fresh)
+            self._peers.tell_when_visible(fresh[-1].after)
 
     @property
     def is_ready(self) -> bool:
@@ -94,16 +104,20 @@ class Asking:
 
     def run(self) -> None:
         """Sends the questions whose copies are on disk, about those that are still pending."""
-        ready: list[Question] = []
-        while self.is_ready and len(ready) < SLICE_COUNT_MAX:
-            ready.append(self._waiting.popleft())
+        visible_end = self._source.visible_end
+        first = islice(self._waiting, SLICE_COUNT_MAX)
+        ready = list(takewhile(lambda question: question.after <= visible_end, first))
         found = self._index.find([(question.half_offset, question.log_offset) for question in ready])
         for question, transaction in zip(ready, found, strict=True):
+            # One that fails is asked again by the next round, and keeps no other from being asked.
+            self._waiting.popleft()
+            self._lined_up.discard(question.half_offset)
             if transaction is not None and transaction.state == "pending":
                 self._ask(question, transaction)
 
     def written(self, connection: int, opaque: int) -> None:
         """A question has left: it counts as asked."""
+        self._stuck.discard(connection)
         half_offset = self._leaving.pop((connection, opaque), None)
         if half_offset is not None:
             self._counters.checks_asked += 1
@@ -111,6 +125,7 @@ class Asking:
 
     def closed(self, connection: int) -> None:
         """A producer is gone; what has not left by its connection was not asked."""
+        self._stuck.discard(connection)
         for ticket in [ticket for ticket in self._leaving if ticket[0] == connection]:
             del self._leaving[ticket]
 
@@ -142,9 +157,12 @@ class Asking:
 
     def _choose(self, group: str, born_host: str) -> Producer | None:
         """The one that prepared it, else another of its group, in turn."""
-        live = list(self._producers.producers(group) or ())
-        if not live:
+        ready = self._ready(group)
+        if not ready:
             return None
         self._turn += 1
-        others = live[self._turn % len(live)]
-        return next((producer for producer in live if producer.address == born_host), others)
+        others = ready[self._turn % len(ready)]
+        return next((producer for producer in ready if producer.address == born_host), others)
+
+    def _ready(self, group: str) -> list[Producer]:
+        return [one for one in self._producers.producers(group) or () if one.connection not in self._stuck]

@@ -108,6 +108,7 @@ class CheckBack:
 
     def _begin(self, now_ms: int) -> Round | None:
         self._next_round_ms = now_ms + self._interval_ms()
+        self._asking.begin_round()
         oldest_ms = self._index.oldest_root_store_ms
         is_overdue = oldest_ms is not None and self._wall_ms() - oldest_ms > self._rules().retention_ms
         groups = deque(
