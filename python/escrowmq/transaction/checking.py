@@ -20,6 +20,7 @@ from escrowmq import _core
 from escrowmq.errors import NoRecord
 from escrowmq.protocol import properties
 from escrowmq.transaction.acts import Act, append_acts
+from escrowmq.transaction.ages import Ages
 from escrowmq.transaction.asking import Asking, Question
 from escrowmq.transaction.counters import Counters
 from escrowmq.transaction.decisions import Decision, Mark
@@ -85,6 +86,7 @@ class CheckBack:
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._wall_ms = wall_ms
+        self._ages = Ages(journal.end, now_ms=now_ms(), wall_ms=wall_ms())
         self._round: Round | None = None
         self._next_round_ms = now_ms() + interval_ms()
         self._next_slice_ms = 0
@@ -109,6 +111,7 @@ class CheckBack:
     def _begin(self, now_ms: int) -> Round | None:
         self._next_round_ms = now_ms + self._interval_ms()
         self._asking.begin_round()
+        self._ages.mark(self._journal.end, now_ms=now_ms)
         oldest_ms = self._index.oldest_root_store_ms
         is_overdue = oldest_ms is not None and self._wall_ms() - oldest_ms > self._rules().retention_ms
         groups = deque(
@@ -163,7 +166,7 @@ class CheckBack:
 
     def _plan(self, plan: _Slice, transaction: Transaction, half: _core.Record) -> None:
         rules, immunity = self._rules(), half.find_property(properties.CHECK_IMMUNITY)
-        verdict = judge(transaction, immunity, rules, now_ms=self._wall_ms())
+        verdict = judge(transaction, immunity, rules, age_ms=self._age_ms(transaction))
         if verdict is Verdict.DISCARD:
             mark = Mark(Decision.DISCARD, transaction.live_half_offsets, WHO)
             plan.acts.append(Act(transaction, discarded_message(half, transaction), mark))
@@ -176,6 +179,9 @@ class CheckBack:
             copy = copy_message(half, transaction, checks=transaction.checks + 1)
             plan.acts.append(Act(transaction, copy, Mark(None, transaction.live_half_offsets)))
             plan.size_bytes += half.size_bytes
+
+    def _age_ms(self, transaction: Transaction) -> int:
+        return self._ages.of(transaction, now_ms=self._now_ms(), wall_ms=self._wall_ms())
 
     def _halves(self, pending: Sequence[Transaction]) -> Iterator[tuple[Transaction, _core.Record | None]]:
         for transaction in pending:

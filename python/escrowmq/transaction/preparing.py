@@ -76,11 +76,14 @@ def refuse(pairs: Mapping[str, str]) -> str | None:
 
 
 def is_same_prepare(known: Transaction, *, group: str, topic: str, body_crc: int, now_ms: int) -> bool:
-    """Whether a prepare with the id of a known transaction is that one, sent again since its answer was lost."""
+    """Whether a prepare with the id of a known transaction is that one, sent again since its answer was lost.
+
+    A clock that was set back since makes it no other.
+    """
     return (
         known.state == "pending"
         and known.checks == 0
-        and 0 <= now_ms - known.root_store_ms <= RETRY_WINDOW_MS
+        and now_ms - known.root_store_ms <= RETRY_WINDOW_MS
         and (known.group, known.topic, known.body_crc) == (group, topic, body_crc)
     )
 

@@ -56,16 +56,14 @@ class Verdict(Enum):
     DISCARD = auto()
 
 
-def judge(transaction: Transaction, immunity: str | None, rules: CheckRules, *, now_ms: int) -> Verdict:
+def judge(transaction: Transaction, immunity: str | None, rules: CheckRules, *, age_ms: int) -> Verdict:
     """What a round does with a pending transaction. `immunity` is the property of its half message.
 
-    Its age counts from when it was prepared, by the broker's clock. A question that did not leave is asked again and
-    not counted, and nothing is discarded before its last one has left.
+    A question that did not leave is asked again and not counted, and nothing is discarded before its last one has left.
     """
-    age_ms = now_ms - transaction.root_store_ms
     if age_ms > rules.retention_ms:
         return Verdict.DISCARD
-    # A clock that was set back makes it younger than nothing: then it is asked for, since its age can't be told.
+    # Younger than nothing: its producer is asked, since its age can't be told.
     if 0 <= age_ms < immunity_ms(immunity, rules):
         return Verdict.WAIT
     if transaction.checks > 0 and not transaction.is_asked:

@@ -42,22 +42,22 @@ def test_the_first_decision_counts(decision: Decision, state: State, ruling: Rul
     ],
 )
 def test_a_young_one_is_left_alone(age_ms: int, immunity: str | None, verdict: Verdict) -> None:
-    assert judge(Known(root_store_ms=100_000), immunity, RULES, now_ms=100_000 + age_ms) is verdict
+    assert judge(Known(), immunity, RULES, age_ms=age_ms) is verdict
 
 
 def test_a_question_that_never_left_is_asked_again_and_not_counted() -> None:
-    assert judge(Known(checks=3), None, RULES, now_ms=60_000) is Verdict.ASK_AGAIN
-    assert judge(Known(checks=3, is_asked=True), None, RULES, now_ms=60_000) is Verdict.ASK
+    assert judge(Known(checks=3), None, RULES, age_ms=60_000) is Verdict.ASK_AGAIN
+    assert judge(Known(checks=3, is_asked=True), None, RULES, age_ms=60_000) is Verdict.ASK
 
 
 def test_it_is_given_up_when_the_last_question_has_left_and_not_before() -> None:
-    assert judge(Known(checks=15), None, RULES, now_ms=60_000) is Verdict.ASK_AGAIN
-    assert judge(Known(checks=15, is_asked=True), None, RULES, now_ms=60_000) is Verdict.DISCARD
+    assert judge(Known(checks=15), None, RULES, age_ms=60_000) is Verdict.ASK_AGAIN
+    assert judge(Known(checks=15, is_asked=True), None, RULES, age_ms=60_000) is Verdict.DISCARD
 
 
 def test_it_is_given_up_when_it_is_older_than_log_files_get() -> None:
-    assert judge(Known(), None, RULES, now_ms=RULES.retention_ms) is Verdict.ASK
-    assert judge(Known(), None, RULES, now_ms=RULES.retention_ms + 1) is Verdict.DISCARD
+    assert judge(Known(), None, RULES, age_ms=RULES.retention_ms) is Verdict.ASK
+    assert judge(Known(), None, RULES, age_ms=RULES.retention_ms + 1) is Verdict.DISCARD
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "ten", "9" * 40, " "])
