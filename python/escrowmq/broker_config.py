@@ -46,6 +46,7 @@ class TransactionsConfig(TimersConfig, frozen=True, kw_only=True, forbid_unknown
     transaction_check_interval_ms: Milliseconds = 30_000
     transaction_checks_max: Count = 15
     transaction_history_ms: Milliseconds = 3_600_000
+    transaction_history_max: Count = 1_000_000
 
 
 class BrokerConfig(TransactionsConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):

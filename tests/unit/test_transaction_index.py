@@ -175,6 +175,16 @@ def test_decided_ones_are_forgotten_by_age(log: Log) -> None:
     assert log.index.find([(0, 0)]) == [None]
 
 
+def test_no_more_decided_ones_are_kept_than_allowed(log: Log) -> None:
+    log.prepare(half(1), half(2), half(3), half(4))
+    for number in (2, 0, 1):
+        log.append(op(number, decided=f"R{number}@a"))
+    assert log.index.forget_decided_beyond(3) == 0
+    assert log.index.forget_decided_beyond(1) == 2
+    assert states(log.index.decided()) == [("2", "rolled_back")]
+    assert log.index.pending_count == 1
+
+
 def test_a_half_message_without_a_group_is_no_transaction(log: Log) -> None:
     log.append(Message(HALF_TOPIC, b"", properties={"UNIQ_KEY": ID.format(1), "REAL_TOPIC": "payments"}))
     assert (log.index.pending_count, log.index.ignored_count) == (0, 1)

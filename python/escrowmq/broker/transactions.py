@@ -82,6 +82,7 @@ class Transactions:
     def upkeep(self) -> None:
         """Forgets what was decided long ago, keeps what is pending in the log, and notes how far things have come."""
         self.index.forget_decided_before(self._history_begin_ms())
+        self.index.forget_decided_beyond(self._settings.broker.transaction_history_max)
         self._rescue()
         self._hold()
         self._progress.reach(self.journal.progress(), end_offset=self._store.log_end)

@@ -12,6 +12,8 @@ from escrowmq import _core
 from escrowmq.transaction.ports import Index, Log
 from escrowmq.transaction.topics import AUDIT_TOPIC, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 
+OPS_COUNT_MAX: Final = 1_024
+"""Beyond, two neighbours count as one, which is done with when both are."""
 MADE_ON_FIRST_USE: Final = frozenset({DISCARD_TOPIC, AUDIT_TOPIC})
 
 
@@ -26,12 +28,14 @@ class Journal:
         self._next_half = next_half
         self._next_op = next_op
         self._make_topic = make_topic
-        # Op records from the first that matters on: their queue offsets, and the highest half offset that each names.
+        # Op records from the first that matters on, one or several together: the queue offset of the first, and the
+        # highest half offset that they name.
         self._ops: deque[tuple[int, int]] = deque()
 
     def load(self, ops: Iterable[_core.Record]) -> None:
         """Takes over the op records that were there before."""
-        self._ops.extend((record.queue_offset, _highest(record.body)) for record in ops)
+        for record in ops:
+            self._keep(record.queue_offset, record.body)
 
     def append(self, messages: Sequence[_core.Message], *, uses_reserve: bool = False) -> list[_core.Receipt]:
         """Appends all messages or none, without waiting for the disk; on a disk that is too full, from its reserve."""
@@ -42,7 +46,7 @@ class Journal:
                 self._next_half = receipt.queue_offset + 1
             elif message.topic == OP_TOPIC:
                 self._next_op = receipt.queue_offset + 1
-                self._ops.append((receipt.queue_offset, _highest(message.body)))
+                self._keep(receipt.queue_offset, message.body)
             elif message.topic in MADE_ON_FIRST_USE:
                 self._make_topic(message.topic)
         return receipts
@@ -64,6 +68,14 @@ class Journal:
         while self._ops and self._ops[0][1] < half_offset:
             self._ops.popleft()
         return half_offset, self._ops[0][0] if self._ops else self._next_op
+
+    def _keep(self, queue_offset: int, body: bytes | memoryview) -> None:
+        self._ops.append((queue_offset, _highest(body)))
+        if len(self._ops) > OPS_COUNT_MAX:
+            last = self._ops.pop()
+            ops = iter(self._ops)
+            self._ops = deque((first, max(one, other)) for (first, one), (_, other) in zip(ops, ops, strict=True))
+            self._ops.append(last)
 
 
 def _highest(body: bytes | memoryview) -> int:

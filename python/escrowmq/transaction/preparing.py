@@ -9,6 +9,8 @@ from escrowmq.transaction.ports import Transaction, Waiting
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_QUEUE_ID, HALF_TOPIC
 
 PROPERTIES_SIZE_MAX_BYTES: Final = 32_767
+NAME_LENGTH_MAX: Final = 255
+"""Of group and id, which are kept in memory for as long as a transaction is pending."""
 RETRY_WINDOW_MS: Final = 30_000
 """How long a prepare with the same id is the same prepare, sent again."""
 
@@ -63,6 +65,9 @@ def refuse(pairs: Mapping[str, str]) -> str | None:
     """Why a half message with these properties is not taken; None if it is."""
     if not pairs.get(properties.PRODUCER_GROUP, "").strip():
         return "a transaction needs a producer group, which decides it: the property PGROUP is missing"
+    for name in (properties.PRODUCER_GROUP, properties.UNIQUE_KEY):
+        if len(pairs[name]) > NAME_LENGTH_MAX:
+            return f"the property {name} has {len(pairs[name])} characters, and at most {NAME_LENGTH_MAX} are kept"
     for name in (properties.DELAY, *properties.TIMERS):
         if pairs.get(name, "0") != "0":
             return f"a transaction has no delay: the property {name} is {pairs[name]}"

@@ -19,6 +19,8 @@ use crate::fast::{Late, SendRequest, SentProperties};
 
 /// One with more may be too much for what is added later: Python counts.
 const PROPERTIES_SIZE_MAX: usize = 8_000;
+/// Python counts the characters of a longer group or id.
+const NAME_SIZE_MAX: usize = 255;
 const RETRY_PREFIX: &str = "%RETRY%";
 /// Compat: where a message was popped, a producer can't say.
 const POPPED: &[u8] = b"POP_CK";
@@ -93,7 +95,7 @@ impl PrepareReader {
         }
         let unique_id = text(sent.unique_key?)?;
         let group = Properties::new(request.properties.as_bytes()).get(property_names::PGROUP)?;
-        if group.trim().is_empty() {
+        if group.trim().is_empty() || group.len().max(unique_id.len()) > NAME_SIZE_MAX {
             return None;
         }
         Some(Prepare {

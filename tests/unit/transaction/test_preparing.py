@@ -39,6 +39,8 @@ def test_a_half_message_says_where_it_is_for_and_nothing_that_only_the_broker_ma
     [
         ({"PGROUP": ""}, "a producer group"),
         ({"PGROUP": "  "}, "a producer group"),
+        ({"PGROUP": "g" * 256}, "PGROUP has 256 characters"),
+        ({"UNIQ_KEY": "u" * 256}, "UNIQ_KEY has 256 characters"),
         ({"DELAY": "3"}, "DELAY"),
         ({"TIMER_DELAY_SEC": "3"}, "TIMER_DELAY_SEC"),
         ({"TIMER_DELAY_MS": "3"}, "TIMER_DELAY_MS"),

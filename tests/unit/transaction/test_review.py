@@ -3,16 +3,11 @@
 Whoever repairs one takes its test to where it belongs; one that passes here fails.
 """
 
-from pathlib import Path
-
 import pytest
-from tests.unit.broker.desk import Desk, TestRequest
-from tests.unit.broker.test_transactions import SEND
-from tests.unit.broker.test_transactions import prepare as prepare_fields
-from tests.unit.transaction.room_desk import GROUP, INTERVAL_MS, TOPIC, Place, RoomDesk, an_end
+from tests.unit.broker.desk import Desk
+from tests.unit.transaction.room_desk import GROUP, INTERVAL_MS, TOPIC, Place, RoomDesk
 
 from escrowmq import _core
-from escrowmq.broker import processors
 from escrowmq.protocol import properties
 from escrowmq.protocol.bodies.transactions import decode_transactions
 from escrowmq.protocol.request_codes import RequestCode
@@ -106,16 +101,6 @@ def test_one_with_an_old_copy_of_apaches_is_put_back_too(room: RoomDesk) -> None
     assert first >= last_segment
 
 
-def test_what_the_journal_keeps_does_not_grow_with_what_is_decided(room: RoomDesk) -> None:
-    room.prepare("old")
-    for number in range(3_000):
-        place = room.journal.append([a_half(str(number))])[0]
-        room.ending.end([an_end(Place(place.queue_offset, place.log_offset), ROLLBACK)])
-    room.journal.progress()
-    kept = len(room.journal._ops)
-    assert kept < 1_000
-
-
 def test_a_contradiction_is_written_down_however_many_there_were(
     room: RoomDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,29 +115,6 @@ def test_a_contradiction_is_written_down_however_many_there_were(
 def a_half(unique_id: str) -> _core.Message:
     pairs = half_properties({"TRAN_MSG": "true", "PGROUP": GROUP, "UNIQ_KEY": unique_id}, topic=TOPIC, queue_id=1)
     return _core.Message(HALF_TOPIC, b"body", properties=properties.encode(pairs), born_timestamp_ms=1)
-
-
-def test_what_is_kept_of_decided_ones_has_a_limit(room: RoomDesk) -> None:
-    """An hour at 20,000 a second is 72 million of them, at 186 bytes: 13 GB."""
-    count = 100_000
-    for first in range(0, count, 1_000):
-        receipts = room.journal.append([a_half(f"{number:032X}") for number in range(first, first + 1_000)])
-        room.ending.end([an_end(Place(one.queue_offset, one.log_offset), ROLLBACK) for one in receipts])
-    room.index.forget_decided_before(room.clock.wall_ms() - 3_600_000)
-    assert room.index.decided_count < count, f"{room.index.memory_bytes} bytes"
-
-
-def test_what_is_kept_of_a_pending_one_has_a_limit(tmp_path: Path) -> None:
-    """The documentation says 142 bytes; ids and groups are as long as a peer likes, and are kept in memory."""
-    room = RoomDesk(tmp_path)
-    desk = Desk(room=room)
-    for number in range(200):
-        text = f"{number:05}"
-        fields = prepare_fields(PGROUP=text + "g" * 14_000, UNIQ_KEY=text + "u" * 7_000)
-        list(processors.process(desk.context, [TestRequest(SEND, fields, b"body")]))
-    each = room.index.memory_bytes // max(1, room.index.pending_count)
-    room.close()
-    assert each < 2_000, f"{each} bytes each"
 
 
 def test_the_oldest_that_is_pending_is_the_one_that_was_prepared_first(room: RoomDesk) -> None:
