@@ -17,10 +17,10 @@ from escrowmq.transaction.asking import Asking
 from escrowmq.transaction.checking import CheckBack
 from escrowmq.transaction.counters import Counters
 from escrowmq.transaction.ending import Ending
+from escrowmq.transaction.rescuing import Rescue
 from escrowmq.transaction.room import Room
 from escrowmq.transaction.ruling import CheckRules
 from escrowmq.transaction.topics import HALF_QUEUE_ID, HALF_TOPIC, OP_TOPIC, PROGRESS_GROUP
-from escrowmq.transaction.upkeep import put_back_before
 
 UPKEEP_INTERVAL_MS: Final = 1_000
 # After this much log a snapshot is worth its writing: a start has to read what came after it.
@@ -64,6 +64,7 @@ class Transactions:
         self._hold()
         ending = Ending(self.index, store, self.journal, counters, later=later)
         self.room = Room(self.index, store, self.journal, ending, counters)
+        self._rescuing = Rescue(self.index, store, self.journal, segment_size_bytes=settings.store.segment_size_bytes)
         self.asking = Asking(
             self.index, store, producers=clients, peers=server, counters=counters, broker_name=settings.broker.name
         )
@@ -83,7 +84,6 @@ class Transactions:
         """Forgets what was decided long ago, keeps what is pending in the log, and notes how far things have come."""
         self.index.forget_decided_before(self._history_begin_ms())
         self.index.forget_decided_beyond(self._settings.broker.transaction_history_max)
-        self._rescue()
         self._hold()
         self._progress.reach(self.journal.progress(), end_offset=self._store.log_end)
         half_offset, op_offset = self._progress.durable(self._store.durable_end)
@@ -92,6 +92,8 @@ class Transactions:
         if self.index.end - self.index.saved_end > SNAPSHOT_SIZE_BYTES:
             # Where the log is not durable that far, the next time will do.
             self.index.save()
+        # The last, since it needs room on the disk, which the others do not.
+        self._rescue()
 
     def close(self) -> None:
         """Notes how far things have come, when everything is on disk."""
@@ -130,12 +132,8 @@ class Transactions:
         self._store.hold_from(self._store.log_end if first is None else first)
 
     def _rescue(self) -> None:
-        """While the disk is too full, half messages leave old segments, so that these may go."""
-        config = self._settings.store
-        first = self.index.first_live_log_offset
-        last_segment = self._store.log_end - self._store.log_end % config.segment_size_bytes
-        if first is not None and first < last_segment and self._is_disk_full(config.disk_clean_ratio):
-            put_back_before(last_segment, self.index, self._store, self.journal)
-
-    def _is_disk_full(self, ratio: float) -> bool:
-        return self._store.statistics().disk_used_ratio >= ratio
+        self._rescuing.run(
+            is_disk_full=self._store.statistics().disk_used_ratio >= self._settings.store.disk_force_ratio,
+            log_start=self._store.log_start,
+            log_end=self._store.log_end,
+        )

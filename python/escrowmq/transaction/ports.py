@@ -118,6 +118,9 @@ class Index(Protocol):
     def unmarked(self, *, count_max: int = 256) -> Sequence[Transaction]:
         """Decided ones with copies that no op record names."""
 
+    def live_before(self, log_offset: int, /, *, count_max: int = 256) -> Sequence[Transaction]:
+        """Undecided ones with a copy before a log offset that no op record names."""
+
     def mark_asked(self, half_offsets: Sequence[int], /) -> None:
         """Notes that the questions for these copies have left."""
 

@@ -35,14 +35,12 @@ def write_missing_ops(index: Index, journal: Journal) -> int:
 
 
 def put_back_before(log_offset: int, index: Index, records: Records, journal: Journal) -> int:
-    """Puts some of the half messages back that begin before a log offset, uncounted; how many.
+    """Puts some transactions back that have live copies before a log offset, uncounted; how many.
 
     What is put back is gone from where it was, so that the segments there may go.
     """
     acts = []
-    for transaction in index.pending(count_max=BATCH_COUNT_MAX):
-        if transaction.log_offset >= log_offset:
-            break
+    for transaction in index.live_before(log_offset, count_max=BATCH_COUNT_MAX):
         try:
             half = records.record_at(transaction.log_offset)
         except NoRecord:

@@ -16,7 +16,6 @@ from escrowmq.transaction import checking, ending
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.preparing import half_properties
 from escrowmq.transaction.topics import AUDIT_TOPIC, HALF_TOPIC
-from escrowmq.transaction.upkeep import put_back_before
 
 pytestmark = pytest.mark.xfail(reason="found by a review, and not repaired yet", strict=True)
 
@@ -56,49 +55,6 @@ def test_many_that_are_immune_keep_nobody_else_from_being_asked_about(
     room.prepare("ripe")
     asked = [question.unique_id for _ in range(20) for question in room.round()]
     assert "ripe" in asked
-
-
-def test_a_copy_that_is_put_back_for_its_segment_is_no_new_question(room: RoomDesk) -> None:
-    room.connect()
-    room.prepare("A")
-    (first,) = room.round()
-    put_back_before(room.store.log_end + 1, room.index, room.store, room.journal)
-    room.settle()
-    (second,) = room.round()
-    numbers = [
-        record.find_property(properties.CHECK_TIMES)
-        for question in (first, second)
-        for record in _core.decode_records(question.body)
-    ]
-    assert len(set(numbers)) == len(numbers), numbers
-
-
-def test_half_messages_that_are_more_than_a_segment_are_not_put_back_for_ever(room: RoomDesk) -> None:
-    """As `Transactions._rescue` does it once a second, while the disk stays as full as it is."""
-    for number in range(30):
-        room.prepare(f"{number}", body=b"x" * 100_000)
-    put_back = 0
-    for _ in range(20):
-        last_segment = room.store.log_end - room.store.log_end % (1 << 20)
-        put_back += put_back_before(last_segment, room.index, room.store, room.journal)
-        room.settle()
-    assert put_back <= 60, f"{put_back} copies of 30 half messages"
-
-
-def test_one_with_an_old_copy_of_apaches_is_put_back_too(room: RoomDesk) -> None:
-    """A copy that no op record names holds its segment, though the newest copy is elsewhere."""
-    place = room.prepare("A")
-    half = half_at(room, place)
-    for _ in range(3):
-        room.store.append([_core.Message("filler", b"x" * 900_000)])
-    half_of_apache(room, half, TRANSACTION_CHECK_TIMES="1")
-    room.settle()
-    room.reopen()
-    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
-    put_back_before(last_segment, room.index, room.store, room.journal)
-    first = room.index.first_live_log_offset
-    assert first is not None
-    assert first >= last_segment
 
 
 def test_a_contradiction_is_written_down_however_many_there_were(

@@ -4,8 +4,10 @@ import pytest
 from tests.unit.transaction.room_desk import TOPIC, Crash, RoomDesk
 
 from escrowmq import _core
+from escrowmq.protocol import properties
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.rescuing import Rescue
 from escrowmq.transaction.topics import HALF_TOPIC
 from escrowmq.transaction.upkeep import put_back_before
 
@@ -78,3 +80,61 @@ def test_one_that_can_not_be_put_back_keeps_no_other_where_it_is(room: RoomDesk)
     room.reopen()
     assert put_back_before(room.store.log_end, room.index, room.store, room.journal) == 1
     assert room.pending() == ["full", "A"]
+
+
+def test_one_with_an_old_copy_of_apaches_is_put_back_too(room: RoomDesk) -> None:
+    """A copy that no op record names holds its segment, though the newest copy is elsewhere."""
+    place = room.prepare("A")
+    half = room.store.record_at(place.log_offset)
+    for _ in range(3):
+        room.store.append([_core.Message("filler", b"x" * 900_000)])
+    room.append_apaches(half, TRANSACTION_CHECK_TIMES="1")
+    room.reopen()
+    last_segment = room.store.log_end - room.store.log_end % (1 << 20)
+    put_back_before(last_segment, room.index, room.store, room.journal)
+    first = room.index.first_live_log_offset
+    assert first is not None
+    assert first >= last_segment
+
+
+def test_a_copy_that_is_put_back_for_its_segment_is_no_new_question(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("A")
+    (first,) = room.round()
+    put_back_before(room.store.log_end + 1, room.index, room.store, room.journal)
+    room.settle()
+    (second,) = room.round()
+    numbers = [
+        record.find_property(properties.CHECK_TIMES)
+        for question in (first, second)
+        for record in _core.decode_records(question.body)
+    ]
+    assert len(set(numbers)) == len(numbers), numbers
+
+
+def test_half_messages_that_are_more_than_a_segment_are_not_put_back_for_ever(room: RoomDesk) -> None:
+    """Once a second, while the disk stays as full as it is."""
+    for number in range(30):
+        room.prepare(f"{number}", body=b"x" * 100_000)
+    rescue = Rescue(room.index, room.store, room.journal, segment_size_bytes=1 << 20)
+    log_start, put_back = 0, 0
+    for _ in range(20):
+        put_back += rescue.run(is_disk_full=True, log_start=log_start, log_end=room.store.log_end)
+        room.settle()
+        # Expiry takes every segment that nothing is held in.
+        first = room.index.first_live_log_offset
+        assert first is not None
+        log_start = first - first % (1 << 20)
+    # What stood in the segment that the log ended in then stays there.
+    assert 20 <= put_back <= 30
+    assert rescue.run(is_disk_full=False, log_start=log_start, log_end=room.store.log_end) == 0
+    assert rescue.run(is_disk_full=True, log_start=log_start, log_end=room.store.log_end) > 0
+
+
+def test_nothing_is_put_back_whose_segment_would_stay(room: RoomDesk) -> None:
+    room.prepare("A")
+    rescue = Rescue(room.index, room.store, room.journal, segment_size_bytes=1 << 20)
+    assert rescue.run(is_disk_full=True, log_start=0, log_end=room.store.log_end) == 0
+    room.store.append([_core.Message("filler", b"x" * 900_000) for _ in range(2)])
+    assert rescue.run(is_disk_full=False, log_start=0, log_end=room.store.log_end) == 0
+    assert rescue.run(is_disk_full=True, log_start=0, log_end=room.store.log_end) == 1
