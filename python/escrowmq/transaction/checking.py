@@ -11,6 +11,7 @@ What is pending for a group without producers waits and costs nothing. A round g
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 import structlog
@@ -34,7 +35,7 @@ SLICE_SIZE_MAX_BYTES: Final = 512 * 1024
 SLICE_PAUSE_MS: Final = 10
 """Between two slices: requests come first, and questions do not come faster than producers can answer them."""
 ROUND_MS_MAX: Final = 60_000
-"""Compat: a round that takes longer ends where it is."""
+"""Compat: a round that takes longer ends where it is. The next one goes on there."""
 
 WHO: Final = "check-back"
 
@@ -88,6 +89,8 @@ class CheckBack:
         self._wall_ms = wall_ms
         self._ages = Ages(journal.end, now_ms=now_ms(), wall_ms=wall_ms())
         self._round: Round | None = None
+        # The last one, if it took too long.
+        self._cut: Round | None = None
         self._next_round_ms = now_ms() + interval_ms()
         self._next_slice_ms = 0
 
@@ -114,20 +117,28 @@ class CheckBack:
         self._ages.mark(self._journal.end, now_ms=now_ms)
         oldest_ms = self._index.oldest_root_store_ms
         is_overdue = oldest_ms is not None and self._wall_ms() - oldest_ms > self._rules().retention_ms
-        groups = deque(
-            group for group in self._index.pending_by_group() if is_overdue or self._asking.has_producer(group)
-        )
+        wanted = [group for group in self._index.pending_by_group() if is_overdue or self._asking.has_producer(group)]
+        cut, self._cut = self._cut, None
+        left = [] if cut is None else [group for group in cut.groups if group in wanted]
+        groups = deque(dict.fromkeys([*left, *wanted]))
+        if not groups:
+            return None
+        next_half = cut.next_half if cut is not None and groups[0] == cut.groups[0] else 0
         # What is stored from now on, copies that the round itself puts back among them, is for the next one.
-        return Round(now_ms, self._journal.next_half, groups) if groups else None
+        return Round(now_ms, self._journal.next_half, groups, next_half)
 
     def _go_on(self, current: Round) -> None:
         """Goes through some of the pending ones of the first group that is left."""
         if self._now_ms() - current.began_ms > ROUND_MS_MAX:
-            self._round = None
+            self._cut, self._round = current, None
             return
+        group = current.groups[0]
         pending = self._index.pending(
-            group=current.groups[0], from_half=current.next_half, to_half=current.to_half, count_max=SLICE_COUNT_MAX
+            group=group, from_half=current.next_half, to_half=current.to_half, count_max=SLICE_COUNT_MAX
         )
+        if not self._asking.has_producer(group):
+            # Nobody is asked, and the first is the oldest, but for those that were put back since.
+            pending = list(takewhile(self._is_overdue, pending))
         done = self._act(pending)
         if done < len(pending):
             current.next_half = pending[done].half_offset
@@ -179,6 +190,9 @@ class CheckBack:
             copy = copy_message(half, transaction, checks=transaction.checks + 1)
             plan.acts.append(Act(transaction, copy, Mark(None, transaction.live_half_offsets)))
             plan.size_bytes += half.size_bytes
+
+    def _is_overdue(self, transaction: Transaction) -> bool:
+        return self._age_ms(transaction) > self._rules().retention_ms
 
     def _age_ms(self, transaction: Transaction) -> int:
         return self._ages.of(transaction, now_ms=self._now_ms(), wall_ms=self._wall_ms())

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+import structlog
+
 from escrowmq import _core
 from escrowmq.transaction.ports import Index, Log
 from escrowmq.transaction.topics import AUDIT_TOPIC, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
@@ -15,6 +17,8 @@ from escrowmq.transaction.topics import AUDIT_TOPIC, DISCARD_TOPIC, HALF_TOPIC, 
 OPS_COUNT_MAX: Final = 1_024
 """Beyond, two neighbours count as one, which is done with when both are."""
 MADE_ON_FIRST_USE: Final = frozenset({DISCARD_TOPIC, AUDIT_TOPIC})
+
+_log = structlog.get_logger()
 
 
 class Journal:
@@ -47,9 +51,16 @@ class Journal:
             elif message.topic == OP_TOPIC:
                 self._next_op = receipt.queue_offset + 1
                 self._keep(receipt.queue_offset, message.body)
-            elif message.topic in MADE_ON_FIRST_USE:
-                self._make_topic(message.topic)
+        for topic in MADE_ON_FIRST_USE.intersection(message.topic for message in messages):
+            self._make(topic)
         return receipts
+
+    def _make(self, topic: str) -> None:
+        """Has a topic listed, for which there are records now, listed or not."""
+        try:
+            self._make_topic(topic)
+        except Exception:  # noqa: BLE001 - what was appended was appended
+            _log.exception("a topic could not be made", topic=topic)
 
     @property
     def end(self) -> int:

@@ -1,6 +1,6 @@
 """The room over a real store, without sockets: producers, time, and the moment of a crash are in the test's hand."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -123,6 +123,7 @@ class RoomDesk:
     peers: TestPeers = field(default_factory=TestPeers)
     disk_refuse_ratio: float = 1.0
     body_size_max_bytes: int = 4 << 20
+    make_topic: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self.open()
@@ -149,7 +150,7 @@ class RoomDesk:
             self.index,
             next_half=self._end_of(HALF_TOPIC),
             next_op=self._end_of(OP_TOPIC),
-            make_topic=lambda _: None,
+            make_topic=self.make_topic,
         )
         self.journal.load(self.store.iterate(OP_TOPIC, 0))
         write_missing_ops(self.index, self.journal)

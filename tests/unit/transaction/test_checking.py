@@ -5,11 +5,24 @@ from tests.unit.transaction.room_desk import INTERVAL_MS, Crash, RoomDesk, place
 
 from escrowmq import _core
 from escrowmq.protocol import properties
+from escrowmq.transaction import checking
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ruling import CheckRules
 from escrowmq.transaction.topics import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 
 COMMIT, ROLLBACK = Decision.COMMIT, Decision.ROLLBACK
+
+
+class CountingRecords:
+    """The records of a store, and which of them were read."""
+
+    def __init__(self, store: _core.Store, read: list[int]) -> None:
+        self._store = store
+        self._read = read
+
+    def record_at(self, log_offset: int) -> _core.Record:
+        self._read.append(log_offset)
+        return self._store.record_at(log_offset)
 
 
 def checks_of(room: RoomDesk) -> int:
@@ -221,3 +234,47 @@ def test_one_that_can_not_be_put_back_keeps_no_other_from_being_asked_about(room
     room.clock.advance(room.rules.retention_ms)
     room.round()
     assert sorted(room.discarded()) == ["A", "full"]
+
+
+def test_many_that_are_immune_keep_nobody_else_from_being_asked_about(
+    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round that takes too long ends where it is, here after 30 ms and not 60,000; the next one goes on there."""
+    monkeypatch.setattr(checking, "ROUND_MS_MAX", 30)
+    room.connect()
+    for number in range(400):
+        room.prepare(f"immune {number}", CHECK_IMMUNITY_TIME_IN_SECONDS="86400")
+    room.prepare("ripe")
+    asked = [question.unique_id for _ in range(20) for question in room.round()]
+    assert "ripe" in asked
+
+
+def test_an_old_one_that_nobody_can_be_asked_about_has_no_other_read(
+    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.rules = CheckRules(6_000, 3, 100_000)
+    room.prepare("old")
+    room.clock.advance(90_000)
+    for number in range(100):
+        room.prepare(str(number))
+    read: list[int] = []
+    monkeypatch.setattr(room.check_back, "_records", CountingRecords(room.store, read))
+    room.round()
+    assert (room.discarded(), len(read)) == (["old"], 1)
+    assert len(room.pending()) == 100
+
+
+def test_a_topic_that_can_not_be_made_keeps_nothing_from_being_written(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("A")
+
+    def fail(_: str) -> None:
+        raise OSError("no room for a list of topics")
+
+    room.make_topic = fail
+    room.reopen()
+    for _ in range(room.rules.checks_max + 2):
+        room.round()
+    assert (room.pending(), room.discarded(), room.counters.discarded) == ([], ["A"], 1)
+    scan = room.journal.progress()
+    assert scan == (room.journal.next_half, room.journal.next_half)

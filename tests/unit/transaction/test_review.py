@@ -12,7 +12,7 @@ from escrowmq.protocol import properties
 from escrowmq.protocol.bodies.transactions import decode_transactions
 from escrowmq.protocol.request_codes import RequestCode
 from escrowmq.protocol.response_codes import ResponseCode
-from escrowmq.transaction import checking, ending
+from escrowmq.transaction import ending
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.preparing import half_properties
 from escrowmq.transaction.topics import AUDIT_TOPIC, HALF_TOPIC
@@ -42,19 +42,6 @@ def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDes
     room.end(committed, COMMIT)
     room.index.forget_decided_before(room.clock.wall_ms() + 1)
     assert room.end(rolled_back, COMMIT).code == ResponseCode.ILLEGAL_OPERATION
-
-
-def test_many_that_are_immune_keep_nobody_else_from_being_asked_about(
-    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A round that takes too long ends where it is; the next one begins at the front again. Here 30 ms, not 60,000."""
-    monkeypatch.setattr(checking, "ROUND_MS_MAX", 30)
-    room.connect()
-    for number in range(400):
-        room.prepare(f"immune {number}", CHECK_IMMUNITY_TIME_IN_SECONDS="86400")
-    room.prepare("ripe")
-    asked = [question.unique_id for _ in range(20) for question in room.round()]
-    assert "ripe" in asked
 
 
 def test_a_contradiction_is_written_down_however_many_there_were(
