@@ -15,22 +15,22 @@ from escrowmq import _core
 from escrowmq.errors import BadMessage, NoRecord
 from escrowmq.protocol import properties
 from escrowmq.protocol.response_codes import ResponseCode
-from escrowmq.transaction.auditing import audit_message
+from escrowmq.transaction.auditing import Audited, Contradiction, WrittenDown, audit_message
 from escrowmq.transaction.counters import Counters
 from escrowmq.transaction.decisions import Decision, Mark, op_messages
+from escrowmq.transaction.forgotten import forgotten
 from escrowmq.transaction.journal import Journal
 from escrowmq.transaction.ports import Index, Later, Records, State, Transaction, Waiting
-from escrowmq.transaction.preparing import TRANSACTION_BITS, final_message, waiting_message
+from escrowmq.transaction.preparing import final_message, waiting_message
 from escrowmq.transaction.ruling import End, Ruling, rule_on_end
 from escrowmq.transaction.topics import HALF_TOPIC
 
 # The fast lane appends too, and waits while a batch is copied into the log.
 APPEND_SIZE_MAX_BYTES: Final = 1024 * 1024
-# A producer that contradicts itself for ever fills the log with nothing but its first contradictions.
-AUDITED_MAX: Final = 10_000
+# Each has queues and the key index looked through; whoever repeats so many decisions of long ago can wait.
+FORGOTTEN_COUNT_MAX: Final = 64
 
 _WRONG_GROUP: Final = "The producer group wrong"
-_COMMITTED: Final = 0x8
 
 _log = structlog.get_logger()
 
@@ -56,6 +56,7 @@ class _Plan(Struct):
     topic: str = ""
     born_ms: int = 0
     waiting: Waiting | None = None
+    contradiction: Contradiction | None = None
 
 
 class _WrongEnd(Exception):
@@ -73,10 +74,12 @@ class Ending:
         self._journal = journal
         self._counters = counters
         self._later = later
-        self._audited: set[tuple[int, Decision]] = set()
+        self._written_down = WrittenDown()
+        self._forgotten_left = FORGOTTEN_COUNT_MAX
 
     def end(self, ends: Sequence[End]) -> list[Settled]:
         """Decides what these ask for, in their order."""
+        self._forgotten_left = FORGOTTEN_COUNT_MAX
         return [settled for part in self._parts(ends) for settled in part]
 
     def _parts(self, ends: Sequence[End]) -> Iterator[list[Settled]]:
@@ -121,7 +124,11 @@ class Ending:
         state = decided.get(root, transaction.state)
         ruling = rule_on_end(decision, state)
         if ruling is Ruling.CONTRADICTION:
-            return self._contradiction(end, decision, transaction, state)
+            plan = self._contradiction(end, decision, transaction, state)
+            # What it contradicts may be lost to a power failure as long as it is not durable.
+            remark = f"the transaction is {state.replace('_', ' ')} already"
+            plan.settled = Settled(ResponseCode.ILLEGAL_OPERATION, remark, transaction.decision_end)
+            return plan
         if ruling is Ruling.REPEAT:
             return _Plan(Settled(end_offset=transaction.decision_end), ruling, root=root)
         plan = _Plan(Settled(), ruling, mark=Mark(decision, transaction.live_half_offsets, end.who), root=root)
@@ -144,7 +151,7 @@ class Ending:
             return None
         return self._later.waiting(half, topic=transaction.topic, queue_id=transaction.queue_id)
 
-    def _contradiction(self, end: End, decision: Decision, transaction: Transaction, state: State) -> _Plan:
+    def _contradiction(self, end: End, decision: Decision, transaction: Audited, state: State) -> _Plan:
         self._counters.contradictions += 1
         _log.warning(
             "a decision contradicts the first one",
@@ -154,15 +161,13 @@ class Ending:
             wanted=decision.state,
             who=end.who,
         )
-        audit = None
-        seen = (transaction.root_log_offset, decision)
-        if seen not in self._audited and len(self._audited) < AUDITED_MAX:
-            self._audited.add(seen)
-            audit = audit_message("contradiction", transaction, decision, state=state, who=end.who)
-        remark = f"the transaction is {state.replace('_', ' ')} already"
-        # What it contradicts may be lost to a power failure as long as it is not durable.
-        settled = Settled(ResponseCode.ILLEGAL_OPERATION, remark, transaction.decision_end)
-        return _Plan(settled, Ruling.CONTRADICTION, audit=audit)
+        remark = "the transaction was decided otherwise long ago"
+        plan = _Plan(Settled(ResponseCode.ILLEGAL_OPERATION, remark), Ruling.CONTRADICTION)
+        contradiction = (transaction.root_log_offset, decision)
+        if contradiction not in self._written_down:
+            plan.contradiction = contradiction
+            plan.audit = audit_message("contradiction", transaction, decision, state=state, who=end.who)
+        return plan
 
     def _forgotten(self, end: End) -> _Plan:
         """What the index does not list was decided long ago, or never was: the log tells."""
@@ -173,11 +178,13 @@ class Ending:
             raise _WrongEnd("The transaction state table offset wrong")
         if end.decision is None:
             return _Plan(Settled())
-        state: State = "committed" if self._has_final(half, end.group) else "closed"
-        if rule_on_end(end.decision, state) is Ruling.REPEAT:
+        if self._forgotten_left == 0:
+            return _Plan(Settled(ResponseCode.SYSTEM_BUSY, "too many decisions about transactions of long ago"))
+        self._forgotten_left -= 1
+        found = forgotten(half, self._records)
+        if rule_on_end(end.decision, found.state) is Ruling.REPEAT:
             return _Plan(Settled())
-        self._counters.contradictions += 1
-        return _Plan(Settled(ResponseCode.ILLEGAL_OPERATION, "the transaction was decided otherwise long ago"))
+        return self._contradiction(end, end.decision, found, found.state)
 
     def _half(self, *log_offsets: int) -> _core.Record:
         """The half message at the first of these places that still has one: a copy may have left with its segment."""
@@ -190,20 +197,13 @@ class Ending:
                 return half
         raise _WrongEnd("Find prepared transaction message failed")
 
-    def _has_final(self, half: _core.Record, group: str) -> bool:
-        topic, unique_id = half.find_property(properties.REAL_TOPIC), half.unique_id
-        return any(
-            record.sys_flag & TRANSACTION_BITS == _COMMITTED
-            and record.find_property(properties.PRODUCER_GROUP) == group
-            for record in self._records.find_by_key(topic or "", unique_id or "")
-        )
-
     def _append(self, plans: Sequence[_Plan]) -> list[Settled]:
         """Appends what all of them want at once: finals, then the op records of all decisions, then audit records."""
         finals = [plan.final for plan in plans if plan.final is not None]
         ops = op_messages(plan.mark for plan in plans if plan.mark is not None)
-        audits = [plan.audit for plan in plans if plan.audit is not None]
-        messages = [*finals, *ops, *audits]
+        # A contradiction that comes twice is written down once.
+        audits = {plan.contradiction or place: plan.audit for place, plan in enumerate(plans) if plan.audit is not None}
+        messages = [*finals, *ops, *audits.values()]
         if not messages:
             return [plan.settled for plan in plans]
         try:
@@ -216,6 +216,7 @@ class Ending:
             # Whoever repeats it in this batch repeats what was not done.
             return self._append([refused if plan.root == bad.root else plan for plan in plans])
         self._tell_later(plans, receipts)
+        self._written_down.add(plan.contradiction for plan in plans if plan.contradiction is not None)
         last = receipts[-1]
         for plan in plans:
             self._count(plan, last.store_timestamp_ms)

@@ -8,6 +8,7 @@ from tests.unit.transaction.room_desk import Crash, Place, RoomDesk, an_end, pla
 from escrowmq import _core
 from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.transaction.decisions import Decision
+from escrowmq.transaction.ending import FORGOTTEN_COUNT_MAX
 from escrowmq.transaction.topics import AUDIT_TOPIC, HALF_TOPIC, OP_TOPIC
 from escrowmq.transaction.upkeep import put_back_before
 
@@ -247,3 +248,60 @@ def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk, decision:
     room.reopen()
     assert (room.pending(), room.index.first_live_half_offset) == ([], None)
     assert room.end(place, decision).code == ResponseCode.SUCCESS
+
+
+def test_what_was_rolled_back_long_ago_is_not_said_to_be_committed(room: RoomDesk) -> None:
+    """Another transaction with the same id was: its message is not this one's."""
+    rolled_back = room.prepare("A", body=b"one")
+    room.end(rolled_back, ROLLBACK)
+    committed = room.prepare("A", body=b"two")
+    room.end(committed, COMMIT)
+    room.index.forget_decided_before(room.clock.wall_ms() + 1)
+    assert room.end(rolled_back, COMMIT).code == ResponseCode.ILLEGAL_OPERATION
+    assert room.end(committed, COMMIT).code == ResponseCode.SUCCESS
+    assert room.end(committed, ROLLBACK).code == ResponseCode.ILLEGAL_OPERATION
+    audits = [json.loads(bytes(record.body)) for record in room.store.iterate(AUDIT_TOPIC, 0)]
+    assert [(audit["rootLogOffset"], audit["state"], audit["wanted"]) for audit in audits] == [
+        (rolled_back.log_offset, "closed", "committed"),
+        (committed.log_offset, "committed", "rolled_back"),
+    ]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_was_committed_long_ago_by_a_copy_is_known_by_every_copy(room: RoomDesk, which: int) -> None:
+    room.connect()
+    root = room.prepare("A")
+    (copy,) = places(room.round())
+    room.end((root, copy)[which], COMMIT)
+    room.index.forget_decided_before(room.clock.wall_ms() + 1)
+    for place in (root, copy):
+        assert room.end(place, COMMIT).code == ResponseCode.SUCCESS
+    assert room.delivered() == ["A"]
+
+
+def test_decisions_of_long_ago_cost_a_batch_no_more_than_so_many_looks(room: RoomDesk) -> None:
+    place = room.prepare("A")
+    room.end(place, COMMIT)
+    room.index.forget_decided_before(room.clock.wall_ms() + 1)
+    settled = room.ending.end([an_end(place, COMMIT)] * (FORGOTTEN_COUNT_MAX + 2))
+    codes = [answer.code for answer in settled]
+    assert codes == [ResponseCode.SUCCESS] * FORGOTTEN_COUNT_MAX + [ResponseCode.SYSTEM_BUSY] * 2
+    assert room.end(place, COMMIT).code == ResponseCode.SUCCESS
+
+
+def test_a_contradiction_that_could_not_be_written_down_is_the_next_time(
+    room: RoomDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = room.prepare("A")
+    room.end(place, ROLLBACK)
+    with monkeypatch.context() as failing:
+
+        def fail(*_: object, **__: object) -> None:
+            raise OSError("a fault of ours")
+
+        failing.setattr(room.log, "append", fail)
+        with pytest.raises(OSError, match="a fault of ours"):
+            room.end(place, COMMIT)
+    room.ending.end([an_end(place, COMMIT), an_end(place, COMMIT)])
+    room.settle()
+    assert len(list(room.store.iterate(AUDIT_TOPIC, 0))) == 1
