@@ -65,9 +65,10 @@ impl Model {
         match self.by_root(root.0) {
             // What was discarded was resumed since, by somebody who left our root where it was.
             Some(at) if self.known[at].who == who && self.is_discarded(at) => {
-                match self.newest_pending(who).filter(|_| checks >= 1) {
-                    Some(resumed) => self.known[resumed].add(checks, receipt),
-                    None => self.prepare(who, None, checks, receipt),
+                if checks >= 1 {
+                    self.apache_copy(who, checks, receipt);
+                } else {
+                    self.prepare(who, None, checks, receipt);
                 }
             }
             Some(at) if self.known[at].who == who => self.known[at].add(checks, receipt),
