@@ -78,9 +78,13 @@ def count_transactions(admin: Admin, brokers: dict[str, str]) -> list[Transactio
     counts = []
     for broker, address in brokers.items():
         found = _ask(admin, address, ListTransactions("pending", count_max=1))
-        oldest = found.transactions[0].prepared_ms if found.transactions else None
         counts.append(
-            TransactionCounts(broker=broker, pending=found.pending, decided=found.decided, oldest_pending_at_ms=oldest)
+            TransactionCounts(
+                broker=broker,
+                pending=found.pending,
+                decided=found.decided,
+                oldest_pending_at_ms=found.oldest_prepared_ms,
+            )
         )
     return counts
 

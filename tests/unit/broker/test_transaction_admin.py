@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.broker.desk import Desk
-from tests.unit.transaction.room_desk import RoomDesk
+from tests.unit.transaction.room_desk import INTERVAL_MS, RoomDesk
 
 from escrowmq.broker.outcome import WhenDurable
 from escrowmq.protocol.bodies.transactions import TransactionList, decode_transactions
@@ -47,6 +47,19 @@ def test_pending_ones_are_listed_page_by_page(desk: Desk, room: RoomDesk) -> Non
     assert (ids(second), second.next_half_offset) == (["D", "E"], None)
     assert ids(listed(desk, group="another")) == []
     assert ids(listed(desk, countMax="-1")) == []
+
+
+def test_the_oldest_that_is_pending_is_the_one_that_was_prepared_first(desk: Desk, room: RoomDesk) -> None:
+    """The list is in the order of the newest copies."""
+    assert listed(desk).oldest_prepared_ms is None
+    room.connect()
+    room.prepare("first")
+    room.clock.advance(INTERVAL_MS // 2)
+    room.prepare("second", CHECK_IMMUNITY_TIME_IN_SECONDS="600")
+    room.round()
+    found = listed(desk)
+    assert ids(found) == ["second", "first"]
+    assert listed(desk, countMax="1").oldest_prepared_ms == found.transactions[1].prepared_ms
 
 
 def test_a_row_tells_what_is_known(desk: Desk, room: RoomDesk) -> None:

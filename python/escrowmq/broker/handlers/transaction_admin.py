@@ -35,7 +35,9 @@ def list_some(context: Context, request: ClientRequest) -> Answer:
     else:
         found = index.pending(group=header.group, from_half=max(0, header.from_half_offset), count_max=count_max)
         next_half = found[-1].half_offset + 1 if found and len(found) == count_max else None
-    listed = TransactionList(_rows(found), index.pending_count, index.decided_count, next_half)
+    listed = TransactionList(
+        _rows(found), index.pending_count, index.decided_count, next_half, index.oldest_root_store_ms
+    )
     return Answer(body=listed.encode())
 
 

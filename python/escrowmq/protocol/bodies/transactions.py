@@ -23,12 +23,16 @@ class TransactionRow(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TransactionList(Struct, frozen=True, rename="camel"):
-    """Transactions, how many there are in all, and from which half offset the list goes on."""
+    """Transactions, how many there are in all, and from which half offset the list goes on.
+
+    And when the oldest was prepared that is undecided, be it in the list or not.
+    """
 
     transactions: list[TransactionRow]
     pending: int
     decided: int
     next_half_offset: int | None = None
+    oldest_prepared_ms: int | None = None
 
     def encode(self) -> bytes:
         """As JSON."""
