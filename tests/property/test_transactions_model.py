@@ -116,16 +116,24 @@ class TransactionsModel(RuleBasedStateMachine):
     @rule(leaves=some.booleans())
     def check(self, *, leaves: bool) -> None:
         before = {id(model): model.state for model in self.known}
-        questions = self.room.round(leaves=leaves)
+        questions = self.room.round(leaves=False)
         for question, place in zip(questions, places(questions), strict=True):
             model = self.model_of(question.unique_id)
             # No check after a decision.
             assert before[id(model)] == "pending"
             if place not in model.places:
                 model.places.append(place)
-            model.questions += leaves
             self.asked.append((model, place))
+        if leaves:
+            self.let_leave()
         self.look_for_discards()
+
+    def let_leave(self) -> None:
+        """What was sent, in this round or an earlier one, reaches the kernel."""
+        sent = [self.room.peers.asked[number - 1] for _, number in self.room.peers.unwritten]
+        for place in places(sent):
+            next(model for model in self.known if place in model.places).questions += 1
+        self.room.let_leave()
 
     @rule(number=PICKS, decision=DECISIONS)
     def answer(self, number: int, decision: Decision | None) -> None:
@@ -208,8 +216,14 @@ class TransactionsModel(RuleBasedStateMachine):
         half_offset = self.room.journal.next_half
         remark, end_offset = resume(record.log_offset, self.room.index, self.room.store, self.room.journal)
         self.room.settle()
-        assert remark is None
-        if end_offset:
+        later = [other for other in self.known[self.known.index(model) + 1 :] if other.name == model.name]
+        if any(other.state == "pending" for other in later):
+            assert (remark, end_offset > 0, self.room.journal.next_half) == (None, True, half_offset)
+        elif later:
+            # It was resumed once, and that was decided.
+            assert (remark is None, end_offset, self.room.journal.next_half) == (False, 0, half_offset)
+        else:
+            assert remark is None
             (half,) = self.room.store.read(HALF_TOPIC, 0, half_offset)
             self.known.append(Model(model.name, [Place(half.queue_offset, half.log_offset)]))
 
