@@ -93,13 +93,6 @@ for number in range(20, 30):
     except DiskFull:
         refused += 1
 codes = {int(room.end(place, Decision.COMMIT if n % 2 else Decision.ROLLBACK).code) for n, place in enumerate(pending)}
-# No room at all any more, but in the segment that is there.
-with open(disk / "more", "wb", buffering=0) as more:
-    try:
-        while True:
-            more.write(bytes(4096))
-    except OSError:
-        pass
 print(refused, sorted(codes), len(room.delivered()), room.pending())
 room.reopen()
 print(len(room.delivered()), room.pending())

@@ -21,6 +21,8 @@ from escrowmq.protocol import properties
 from escrowmq.transaction.ports import Waiting
 
 _NAMES: Final = (properties.DELAY, *properties.TIMERS)
+# In each of those names: hardly any half message has one of them, and every commit is looked at.
+PART_OF_NAMES: Final = b"DEL"
 
 _log = structlog.get_logger()
 
@@ -45,6 +47,8 @@ class LaterCommits:
 
     def waiting(self, half: _core.Record, *, topic: str, queue_id: int) -> Waiting | None:
         """Where the message of a half message waits; None where its time has come, or nobody can tell when it does."""
+        if PART_OF_NAMES not in half.properties_bytes:
+            return None
         if not any(half.find_property(name) is not None for name in _NAMES):
             return None
         kept = {

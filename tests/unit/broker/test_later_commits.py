@@ -9,7 +9,7 @@ from tests.unit.transaction.room_desk import GROUP, TOPIC, Place, RoomDesk
 from escrowmq import _core
 from escrowmq.broker.delivery.levels import DelayLevels
 from escrowmq.broker.delivery.timing import TimerRules
-from escrowmq.broker.later_commits import LaterCommits
+from escrowmq.broker.later_commits import PART_OF_NAMES, LaterCommits
 from escrowmq.broker.ports import AppendedMessage
 from escrowmq.model import names
 from escrowmq.protocol import properties
@@ -115,6 +115,12 @@ def test_one_with_a_time_of_its_own_waits_among_the_timers(room: RoomDesk, deliv
 @pytest.mark.parametrize("text", ["1", "no time", "999999999999999999"])
 def test_one_whose_time_has_come_or_is_none_is_delivered_at_once(room: RoomDesk, text: str) -> None:
     room.end(apache_half(room, TIMER_DELIVER_MS=text), Decision.COMMIT)
+    assert room.delivered() == ["A"]
+
+
+def test_one_that_only_speaks_of_delays_is_delivered_at_once(room: RoomDesk) -> None:
+    assert all(PART_OF_NAMES in name.encode() for name in (properties.DELAY, *properties.TIMERS))
+    room.end(apache_half(room, note="NO DELAY"), Decision.COMMIT)
     assert room.delivered() == ["A"]
 
 
