@@ -59,7 +59,7 @@ def answers(core: Core, desk: FakeDesk) -> dict[str, Verdict]:
 
 def test_row_and_message_are_committed_together(core: Core, engine: Engine, session: Session, desk: FakeDesk) -> None:
     deposit = order(core, session, 1)
-    assert deposit.result is Result.WAITING
+    assert {deposit.result} == {Result.WAITING}
     session.commit()
     assert deposit.result is Result.COMMITTED
     assert desk.settled == [("1", Verdict.COMMITTED)]
