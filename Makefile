@@ -19,7 +19,7 @@ LOAD := target/release/escrowmq-load
 LOAD_SOURCES := bench/load/Cargo.toml $(wildcard bench/load/src/*.rs)
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -not -path 'rust/fuzz/*' -print)
-PYTHON_CHECKED := $(wildcard python tests bench)
+PYTHON_CHECKED := $(wildcard python tests bench examples)
 
 # maturin refuses to choose between two environments; this one is ours.
 unexport CONDA_PREFIX

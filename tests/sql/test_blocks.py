@@ -25,8 +25,8 @@ def connect(engine: Engine) -> Callable[[], Any]:
     if engine.dialect.name == "sqlite":
         return lambda: sqlite3.connect(str(place.database), timeout=1)
     if engine.dialect.name == "postgresql":
-        query = {key: str(value) for key, value in place.query.items()}
-        return lambda: psycopg.connect(user=place.username, dbname=place.database, **query)
+        told = f"host={place.query['host']} port={place.query['port']} user={place.username} dbname={place.database}"
+        return lambda: psycopg.connect(told)
     return lambda: pymysql.connect(
         unix_socket=str(place.query["unix_socket"]), user=place.username, database=place.database
     )

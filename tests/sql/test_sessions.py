@@ -1,5 +1,7 @@
 """A SQLAlchemy session and its messages: what commits with it is sent, in which order, and nothing else."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -59,7 +61,7 @@ def answers(core: Core, desk: FakeDesk) -> dict[str, Verdict]:
 
 def test_row_and_message_are_committed_together(core: Core, engine: Engine, session: Session, desk: FakeDesk) -> None:
     deposit = order(core, session, 1)
-    assert deposit.result is Result.WAITING
+    assert {deposit.result} == {Result.WAITING}
     session.commit()
     assert deposit.result is Result.COMMITTED
     assert desk.settled == [("1", Verdict.COMMITTED)]
@@ -291,6 +293,17 @@ def test_a_transaction_in_a_database_that_the_escrow_does_not_know_is_refused(
         assert raised.value.reason == "foreign"
     other.dispose()
     assert desk.prepared == []
+
+
+def test_a_session_that_sent_messages_goes_when_nobody_has_it_any_more(core: Core, engine: Engine) -> None:
+    session = Session(engine)
+    order(core, session, 1)
+    session.commit()
+    session.close()
+    seen = weakref.ref(session)
+    del session
+    gc.collect()
+    assert seen() is None
 
 
 def begin_in_words(session: Session) -> None:

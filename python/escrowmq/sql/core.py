@@ -1,9 +1,7 @@
 """What an escrow of either kind, blocking or not, is made of: its databases, its desk, and the sessions that send."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from escrowmq.sql.answering import answer
 from escrowmq.sql.block import TransactionBlock
@@ -15,8 +13,6 @@ from escrowmq.sql.values import Deposit, Draft, Verdict
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from escrowmq.sql.session_outbox import SessionOutbox
-
 
 class Core:
     """The desk is set by whoever opens it, since the desk has to know whom to ask."""
@@ -26,8 +22,6 @@ class Core:
     def __init__(self, databases: object, group: str) -> None:
         self.databases = Databases(databases)
         self.group = group
-        self._outboxes: WeakKeyDictionary[Session, SessionOutbox] = WeakKeyDictionary()
-        self._lock = threading.Lock()
 
     def topics(self, more: Sequence[str]) -> set[str]:
         """Where the group sends to: as its databases remember, and as is said."""
@@ -42,10 +36,10 @@ class Core:
         """Collects a message of a session."""
         from escrowmq.sql.session_outbox import SessionOutbox  # noqa: PLC0415 - only with SQLAlchemy
 
-        with self._lock:
-            outbox = self._outboxes.get(session)
-            if outbox is None:
-                outbox = self._outboxes[session] = SessionOutbox(session, self.databases, self.desk, self.group)
+        # What refers to the session is kept by the session, and goes with it.
+        outbox: SessionOutbox | None = session.info.get(self)
+        if outbox is None:
+            outbox = session.info[self] = SessionOutbox(session, self.databases, self.desk, self.group)
         return outbox.send(draft, database_name)
 
     def block(self, connection: Any) -> TransactionBlock:

@@ -5,6 +5,7 @@ Not from the user's own pool: a check must not wait until the transaction that i
 
 import asyncio
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,10 +101,16 @@ class EngineSource:
         self.paramstyle: str = engine.dialect.paramstyle
         self._engine = engine
         self._pool = engine.pool.recreate()
+        self._process_id = os.getpid()
+        self._inherited: list[object] = []
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
         """A connection; what is left open in it is rolled back."""
+        if self._process_id != os.getpid():
+            # The parent goes on with its connections. To drop them here would say goodbye to the server for it.
+            self._inherited.append(self._pool)
+            self._pool, self._process_id = self._engine.pool.recreate(), os.getpid()
         with _pooled(self._pool, self.dialect_name) as connection:
             yield connection
 

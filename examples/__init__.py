@@ -1,0 +1,1 @@
+"""Small services that show how EscrowMQ is used."""
