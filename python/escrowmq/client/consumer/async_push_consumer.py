@@ -1,10 +1,10 @@
 """`PushConsumer` for asyncio: its handler is a coroutine function, which runs as tasks of the loop that starts it."""
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-import structlog
 from msgspec.structs import replace
 
 from escrowmq.client.consumer.options import PushOptions
@@ -19,7 +19,7 @@ from escrowmq.model import names
 from escrowmq.model.message_queue import MessageQueue
 from escrowmq.model.subscription import ALL_TAGS
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 _OPTIONS: Final = PushOptions()
 _CLIENT_OPTIONS: Final = ClientOptions()
@@ -94,7 +94,7 @@ class PushConsumer:
         self._core.stop()
         has_ended = await self._runner.close(timeout_s=patience_s)
         if not has_ended:
-            _log.error("a handler does not return", group=self._group, waited_s=patience_s)
+            _LOG.error("a handler of group %s does not return within %s s", self._group, patience_s)
         try:
             if self._is_started:
                 await self._client.run_async(self._core.settled(timeout_s=patience_s))

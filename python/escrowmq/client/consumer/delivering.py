@@ -1,10 +1,9 @@
 """Messages to handlers, any number of them at a time, and what becomes of those that fail."""
 
+import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
-
-import structlog
+from typing import Final, Protocol
 
 from escrowmq.client.consumer.options import PushOptions
 from escrowmq.client.consumer.process_queue import Batch, ProcessQueue
@@ -16,7 +15,7 @@ from escrowmq.client.consumer.running import LOCAL_RETRY_S, Runner, Said, Tally
 from escrowmq.client.operation import Operation, Outcome
 from escrowmq.errors import EscrowError
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 
 class Delivery(Protocol):
@@ -64,7 +63,9 @@ class Concurrent:
             # It stays undone: whoever has the queue next gets it.
             return None
         if self._options.is_broadcasting:
-            _log.warning("messages that failed are passed over", queue=queue.queue, messages=len(batch.messages))
+            _LOG.warning(
+                "messages that failed are passed over: queue %s, messages %s", queue.queue, len(batch.messages)
+            )
             return self._finish(batch)
         self._settling.add(1)
         self._reading.client.begin(self._give_back(batch.messages), partial(self._given_back, batch))
@@ -83,7 +84,7 @@ class Concurrent:
                     message, delay_level=LEVEL_BY_RETRIES, retries_max=self._options.retries_max_for_broker
                 )
             except EscrowError as error:
-                _log.warning("a message can't be given back", message=repr(message), error=str(error))
+                _LOG.warning("a message can't be given back: message %s, error %s", message, error)
                 left.append(message)
         return left
 

@@ -1,10 +1,10 @@
 """Messages to handlers, those of a queue one after the other: what fails holds up its queue until it is done."""
 
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
-
-import structlog
+from typing import Final
 
 from escrowmq.client.consumer.options import PushOptions
 from escrowmq.client.consumer.process_queue import Batch, ProcessQueue
@@ -16,7 +16,7 @@ from escrowmq.client.consumer.running import Runner, Said, Tally
 from escrowmq.client.operation import Operation, Outcome
 from escrowmq.errors import EscrowError
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 
 class InOrder:
@@ -87,7 +87,7 @@ class InOrder:
                     message, retries_max=self._options.retries_max_for_broker, now_ms=time.time_ns() // 1_000_000
                 )
             except EscrowError as error:
-                _log.warning("a message can't be given up", message=repr(message), error=str(error))
+                _LOG.warning("a message can't be given up: message %s, error %s", message, error)
             else:
                 gone.append(message)
         return gone
@@ -123,7 +123,7 @@ class InOrder:
             if not self._options.is_broadcasting:
                 yield from self._reading.requests.commit(queue.queue, queue.offset_to_commit())
         except EscrowError as error:
-            _log.warning("an offset is not stored", queue=queue.queue, error=str(error))
+            _LOG.warning("an offset is not stored: queue %s, error %s", queue.queue, error)
         if self._reading.locks is not None:
             yield from self._reading.locks.release([queue.queue])
 

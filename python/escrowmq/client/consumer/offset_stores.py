@@ -1,10 +1,9 @@
 """Where a group keeps how far it is: at the brokers; where every member reads everything, in a file of each member."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
-
-import structlog
+from typing import Final, Protocol
 
 from escrowmq.client.connection import Client
 from escrowmq.client.consumer.broker_requests import BrokerRequests
@@ -15,7 +14,7 @@ from escrowmq.client.steps import offload
 from escrowmq.errors import EscrowError, TransportError
 from escrowmq.model.message_queue import MessageQueue
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 
 class OffsetStore(Protocol):
@@ -49,7 +48,7 @@ class BrokerOffsets:
             except EscrowError as error:
                 if isinstance(error, TransportError):
                     silent.add(queue.broker_name)
-                _log.warning("an offset is not stored", queue=queue, offset=offset, error=str(error))
+                _LOG.warning("an offset is not stored: queue %s, offset %s, error %s", queue, offset, error)
             else:
                 table.stored(queue, offset)
 
@@ -76,7 +75,7 @@ class FileOffsets:
         try:
             yield from offload(lambda: save_offsets(self._path, everything))
         except OSError as error:
-            _log.warning("offsets are not stored", path=str(self._path), error=str(error))
+            _LOG.warning("offsets are not stored: path %s, error %s", self._path, error)
             return
         self._loaded = everything
         for queue, offset in offsets.items():

@@ -7,11 +7,10 @@ next ──▶ full, paused, not ours yet? ──▶ rests until `wake`
   └──────────────────────────────────────────┘
 """
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Final
-
-import structlog
 
 from escrowmq.client.connection import Client
 from escrowmq.client.consumer.limits import is_full
@@ -25,7 +24,7 @@ from escrowmq.model.subscription import Subscription
 from escrowmq.protocol.question import Question
 from escrowmq.protocol.request_codes import RequestCode
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 _SILENCE_S: Final = 15.0
 """How much longer than it may wait a broker is waited for."""
@@ -134,14 +133,16 @@ class Puller:
         """The broker has no such offset, or an operator moved the group: what is known of the queue counts no more."""
         if queue.is_dropped or begin != queue.next_offset:
             return
-        _log.info("a queue goes on somewhere else", queue=queue.queue, asked_for=begin, next_offset=next_offset)
+        _LOG.info(
+            "a queue goes on somewhere else: queue %s, asked for %s, next offset %s", queue.queue, begin, next_offset
+        )
         self._moved(queue, next_offset)
 
     def _rest(self, queue: ProcessQueue, claim: object, why: str) -> None:
         """Leaves a queue alone for a while, whose pull failed."""
         if self._is_stopped or queue.is_dropped:
             return
-        _log.warning("a queue can't be read", group=self._group, queue=queue.queue, error=why)
+        _LOG.warning("a queue can't be read: group %s, queue %s, error %s", self._group, queue.queue, why)
         self._client.later(self._options.error_pause_s, partial(self._rested, queue, claim))
 
     def _rested(self, queue: ProcessQueue, claim: object) -> None:

@@ -1,19 +1,18 @@
 """Which queues a member has for itself, as long as it handles them in order. Brokers lend them for a minute."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
 from typing import Final
 
-import structlog
-
 from escrowmq.client.consumer.broker_requests import BrokerRequests
 from escrowmq.client.operation import Operation
 from escrowmq.errors import EscrowError
 from escrowmq.model.message_queue import MessageQueue
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 VALID_S: Final = 30.0
 """How long a lock counts that was not renewed: half of what the broker gives, so that nobody else has it by then."""
@@ -42,7 +41,7 @@ class QueueLocks:
             try:
                 given = yield from self._requests.lock(broker_name, wanted)
             except EscrowError as error:
-                _log.warning("queues can't be locked", broker=broker_name, error=str(error))
+                _LOG.warning("queues can't be locked: broker %s, error %s", broker_name, error)
                 continue
             locked.update(given)
             with self._lock:
@@ -62,7 +61,7 @@ class QueueLocks:
             try:
                 yield from self._requests.unlock(broker_name, unwanted)
             except EscrowError as error:
-                _log.warning("queues can't be unlocked", broker=broker_name, error=str(error))
+                _LOG.warning("queues can't be unlocked: broker %s, error %s", broker_name, error)
 
 
 def _by_broker(queues: Iterable[MessageQueue]) -> list[tuple[str, list[MessageQueue]]]:

@@ -1,8 +1,9 @@
 """Divides the queues of a group's topics anew: who is there, what is whose, what is lost and what is gained."""
 
+import logging
 from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
-import structlog
 from msgspec import Struct
 
 from escrowmq.client.connection import Client
@@ -20,7 +21,7 @@ from escrowmq.client.operation import Operation
 from escrowmq.errors import EscrowError, NotThere
 from escrowmq.model.message_queue import MessageQueue
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 
 class Reading(Struct, frozen=True):
@@ -66,7 +67,7 @@ class Rebalancer:
                 # The retry topic comes with the first heartbeat that a broker gets, others when somebody sends.
                 is_balanced &= not is_retry_topic(topic)
             except EscrowError as error:
-                _log.warning("queues can't be divided", group=self._reading.group, topic=topic, error=str(error))
+                _LOG.warning("queues can't be divided: group %s, topic %s, error %s", self._reading.group, topic, error)
                 is_balanced = False
         self._is_first_round = False
         return is_balanced
@@ -139,7 +140,7 @@ class Rebalancer:
             try:
                 begin = yield from self.start_of(place)
             except EscrowError as error:
-                _log.warning("nobody says where to read", group=reading.group, queue=place, error=str(error))
+                _LOG.warning("nobody says where to read: group %s, queue %s, error %s", reading.group, place, error)
                 is_complete = False
                 continue
             self._begin(place, begin)
@@ -150,7 +151,7 @@ class Rebalancer:
         # Stored with the next ones, it tells whoever has the queue next where the group began.
         self._reading.offsets.set(place, begin)
         self._reading.holdings.add(queue)
-        _log.info("a queue is read", group=self._reading.group, queue=place, begin=begin)
+        _LOG.info("group %s reads %s from offset %s on", self._reading.group, place, begin)
         self._gained(queue)
 
 

@@ -1,15 +1,15 @@
 """Work that is done every so often, never twice at a time, and at once when somebody asks for it."""
 
+import logging
 import threading
 from collections.abc import Callable
-
-import structlog
+from typing import Final
 
 from escrowmq.client.connection import Client
 from escrowmq.client.operation import Cancel, Operation, Outcome
 from escrowmq.errors import EscrowError
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 
 class Repeating:
@@ -71,7 +71,7 @@ class Repeating:
         try:
             pause_s = outcome.get()
         except EscrowError as error:
-            _log.warning("work of a consumer failed", error=str(error))
+            _LOG.warning("work of a consumer failed: error %s", error)
             pause_s = self._pause_s
         with self._lock:
             self._is_running = False

@@ -1,17 +1,17 @@
 """Who calls handlers: what a runner is, whether of threads or of tasks, and what a handler's answer means."""
 
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol, TypeAlias
 
-import structlog
 from msgspec import Struct
 
 from escrowmq.client.consumer.process_queue import Batch
 from escrowmq.client.consumer.received import ReceivedMessage
 from escrowmq.client.consumer.retry_rules import Consumed
 
-_log = structlog.get_logger()
+_LOG: Final = logging.getLogger("escrowmq.client")
 
 Handler: TypeAlias = Callable[[Sequence[ReceivedMessage]], Consumed | None]
 AsyncHandler: TypeAlias = Callable[[Sequence[ReceivedMessage]], Awaitable[Consumed | None]]
@@ -57,7 +57,7 @@ async def call_async(handler: AsyncHandler, messages: Sequence[ReceivedMessage])
 
 def failed(messages: Sequence[ReceivedMessage], error: Exception) -> Said:
     """What a handler means that raised."""
-    _log.error("a handler failed", messages=len(messages), first=repr(messages[0]), exc_info=error)
+    _LOG.error("a handler failed: messages %s, first %s", len(messages), messages[0], exc_info=error)
     return Said(error=f"{type(error).__name__}: {error}")
 
 
