@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -181,7 +181,11 @@ class TransactionProducer(Producer):
             except Exception as error:  # noqa: BLE001 - it is in the result, and the broker asks
                 local = Local(None, error)
         timeout_s = self._core.options.send_timeout_s
-        return await run(conclude(deciding, self._verdicts, sent, prepared, local, timeout_s=timeout_s))
+        try:
+            return await run(conclude(deciding, self._verdicts, sent, prepared, local, timeout_s=timeout_s))
+        except ServerClosed:
+            # What the local transaction did stays done: whoever is next in the group is asked.
+            return TransactionResult(sent, local.decision, Ended.UNREACHABLE, local.error)
 
     @asynccontextmanager
     async def transaction(self, *messages: Message, timeout_s: float | None = None) -> AsyncIterator[Scope]:
@@ -195,9 +199,11 @@ class TransactionProducer(Producer):
         try:
             yield scope
         except BaseException as error:
-            await asyncio.shield(run(scope.leaving(error)))
+            with suppress(ServerClosed):
+                await asyncio.shield(run(scope.leaving(error)))
             raise
-        await asyncio.shield(run(scope.leaving(None)))
+        with suppress(ServerClosed):
+            await asyncio.shield(run(scope.leaving(None)))
 
     async def close(self) -> None:
         """Brokers are told, and ask somebody else."""

@@ -1,7 +1,7 @@
 """The transaction producer: a message that exists if and only if a local transaction commits."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from escrowmq._core import Message
@@ -13,7 +13,8 @@ from escrowmq.client.transactions.core import TransactionListener, Verdicts, che
 from escrowmq.client.transactions.desk import DeskCore
 from escrowmq.client.transactions.scope import Scope
 from escrowmq.client.transactions.sending import Local, conclude, is_safe, run_local
-from escrowmq.client.transactions.values import Decision, TransactionResult
+from escrowmq.client.transactions.values import Decision, Ended, TransactionResult
+from escrowmq.errors import ServerClosed
 
 
 class TransactionProducer(Producer):
@@ -85,7 +86,11 @@ class TransactionProducer(Producer):
         else:
             local = Local(Decision.ROLLBACK)
         timeout_s = self._core.options.send_timeout_s
-        return run(conclude(deciding, self._verdicts, sent, prepared, local, timeout_s=timeout_s))
+        try:
+            return run(conclude(deciding, self._verdicts, sent, prepared, local, timeout_s=timeout_s))
+        except ServerClosed:
+            # What the local transaction did stays done: whoever is next in the group is asked.
+            return TransactionResult(sent, local.decision, Ended.UNREACHABLE, local.error)
 
     @contextmanager
     def transaction(self, *messages: Message, timeout_s: float | None = None) -> Iterator[Scope]:
@@ -107,9 +112,11 @@ class TransactionProducer(Producer):
         try:
             yield scope
         except BaseException as error:
-            run(scope.leaving(error))
+            with suppress(ServerClosed):
+                run(scope.leaving(error))
             raise
-        run(scope.leaving(None))
+        with suppress(ServerClosed):
+            run(scope.leaving(None))
 
     def close(self) -> None:
         """Brokers are told, and ask somebody else; the threads end with the last who shares them."""
