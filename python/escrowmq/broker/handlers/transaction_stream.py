@@ -82,11 +82,11 @@ def _prepare(context: Context, part: Sequence[tuple[ClientRequest, _core.Prepare
     if not prepares:
         return []
     try:
-        receipts = context.log.append([prepare.to_message() for prepare in prepares])
+        receipts = context.transactions.journal.append([prepare.to_message() for prepare in prepares])
     except StoreError:
         # Nothing was appended: each is told what is wrong with it.
         return _send(context, [request for request, _ in part])
-    context.transactions.counters.prepared += len(prepares)
+    context.transactions.counters.prepared.update(prepare.topic for prepare in prepares)
     return context.stamp.prepares.answers(prepares, receipts)
 
 
