@@ -26,10 +26,10 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash chaos fuzz bench bench-load bench-filter bench-stall bench-apache interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash chaos fuzz bench bench-load bench-filter bench-stall bench-transactions bench-apache interop interop-short run clean
 
 help: ## lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(TOOLS) ## creates .venv with the pinned tools
 
@@ -91,6 +91,9 @@ bench-filter: $(EXTENSION) $(LOAD) ## a filter of ten terms over a million messa
 
 bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, and while 10 GB are read cold
 	@$(BIN)/python -m bench.stall
+
+bench-transactions: $(EXTENSION) $(LOAD) ## how late transactions are answered at a rate, and everybody while a million are pending; restarts
+	@$(BIN)/python -m bench.transactions $(PARTS)
 
 bench-apache: $(EXTENSION) $(LOAD) ## our broker and Apache's in turn, under Apache's benchmark programs; needs Java and Maven. PARTS chooses
 	@$(BIN)/python -m bench.apache $(PARTS)

@@ -2,30 +2,27 @@
 
     python -m bench.apache [PART ...]
 
-Parts: async-send, async-batch, consume, sync-send, sync-batch, idle; all of them if none is named, which takes about
-twelve minutes. Each part is measured three times with either broker, in turn; what counts is the median. Both brokers
-have the same clients, the same name server (ours) and their own defaults.
+Parts: async-send, async-batch, consume, sync-send, sync-batch, async-transactions, sync-transactions, idle; all of them
+if none is named, which takes about sixteen minutes. Each part is measured three times with either broker, in turn; what
+counts is the median. Both brokers have the same clients, the same name server (ours) and their own defaults.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench.apache import measure
+from bench.apache import measure, transactions
 from bench.apache.java import Java
 from bench.apache.measure import Idle, Work
-from bench.processes import ROOT, BenchError, Served, bar, machine, our_broker, our_name_server
+from bench.apache.sides import BROKERS, Bench, alternate, compare, store_numbers
+from bench.processes import ROOT, bar, machine, our_name_server
 from tests.interop.installation import install, missing_tools
 
-BROKERS: Final = ("Apache", "ours")
 SEND: Final = ("Producer", "-w", "64", "-s", "1024")
 BATCH: Final = ("BatchProducer", "-w", "4", "-b", "32")
 
@@ -38,82 +35,12 @@ READY_MAX_S: Final = 1
 IDLE_CORE_MAX_PERCENT: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What all parts share."""
-
-    java: Java
-    folder: Path
-    name_server: str
-    rounds: int
-
-    @contextmanager
-    def broker(self, which: str, data: Path, *, flush: str) -> Iterator[Served]:
-        """Either broker, on a store of its own."""
-        if which == "Apache":
-            with self.java.broker(data, flush=flush, name_server=self.name_server) as served:
-                yield served
-        else:
-            options = (
-                f"--set=store.flush={flush}",
-                f"--namesrv={self.name_server}",
-                "--log-form=json",
-                "--log-level=info",
-            )
-            with our_broker(data, *options) as served:
-                yield served
-
-    @contextmanager
-    def fresh_broker(self, which: str, *, flush: str) -> Iterator[Served]:
-        """Either broker, on an empty store that is removed afterwards."""
-        with (
-            tempfile.TemporaryDirectory(prefix=f"{which}-", dir=self.folder) as folder,
-            self.broker(which, Path(folder) / "data", flush=flush) as served,
-        ):
-            yield served
-
-
-def alternate(bench: Bench, what: str, once: Callable[[str, int], Work]) -> dict[str, list[Work]]:
-    """Measures the brokers in turn, and says what was found at once."""
-    found: dict[str, list[Work]] = {which: [] for which in BROKERS}
-    for round_number in range(bench.rounds):
-        for which in BROKERS:
-            work = once(which, round_number)
-            found[which].append(work)
-            print(
-                f"{what}, {which}: {work.rate:,.0f} a second; the broker took {work.broker_us:.1f} µs a message and "
-                f"{work.broker_cores:.2f} cores, the client {work.client_cores:.2f}, all else {work.other_cores:.2f}",
-                flush=True,
-            )
-    return found
-
-
-def compare(what: str, found: dict[str, list[Work]], rate_ratio_min: float, *, has_cpu_bar: bool) -> list[str]:
-    """The bars of a part: medians of the one over medians of the other."""
-    rate = {which: statistics.median(work.rate for work in works) for which, works in found.items()}
-    cpu = {which: statistics.median(work.broker_us for work in works) for which, works in found.items()}
-    ratio = rate["ours"] / rate["Apache"]
-    rows = [
-        bar(
-            f"{what}: throughput, {rate['ours']:,.0f} to {rate['Apache']:,.0f}",
-            ratio,
-            "x",
-            rate_ratio_min,
-            is_ceiling=False,
-        )
-    ]
-    if has_cpu_bar:
-        name = f"{what}: broker's processor time a message, {cpu['ours']:.1f} to {cpu['Apache']:.1f} µs"
-        rows.append(bar(name, cpu["ours"] / cpu["Apache"], "x", CPU_RATIO_MAX, is_ceiling=True))
-    return rows
-
-
 def produce(bench: Bench, what: str, program: Sequence[str]) -> list[str]:
     def once(which: str, _: int) -> Work:
         with bench.fresh_broker(which, flush="async") as served:
             return measure.produce(bench.java, served, bench.name_server, *program)
 
-    return compare(what, alternate(bench, what, once), RATE_RATIO_MIN, has_cpu_bar=True)
+    return compare(what, alternate(bench, what, once), RATE_RATIO_MIN, cpu_ratio_max=CPU_RATIO_MAX)
 
 
 def consume(bench: Bench) -> list[str]:
@@ -125,7 +52,7 @@ def consume(bench: Bench) -> list[str]:
         with bench.broker(which, bench.folder / f"backlog-{which}", flush="async") as served:
             return measure.consume(bench.java, served, bench.name_server, f"consumer_{round_number}")
 
-    return compare("consume", alternate(bench, "consume", once), RATE_RATIO_MIN, has_cpu_bar=True)
+    return compare("consume", alternate(bench, "consume", once), RATE_RATIO_MIN, cpu_ratio_max=CPU_RATIO_MAX)
 
 
 def produce_sync(bench: Bench, what: str, program: Sequence[str]) -> list[str]:
@@ -145,17 +72,9 @@ def produce_sync(bench: Bench, what: str, program: Sequence[str]) -> list[str]:
                 print(f"{what}: {group:.1f} messages a flush; write and fdatasync of as much: {floor:,.0f} a second")
         return work
 
-    rows = compare(what, alternate(bench, what, once), SYNC_RATE_RATIO_MIN, has_cpu_bar=False)
+    rows = compare(what, alternate(bench, what, once), SYNC_RATE_RATIO_MIN, cpu_ratio_max=None)
     ratio = statistics.median(of_floor)
     return [*rows, bar(f"{what}: of what the floor allows", ratio, "x", FLOOR_RATIO_MIN, is_ceiling=False)]
-
-
-def store_numbers(output_path: Path) -> dict[str, float]:
-    """What our broker said of its store when it stopped."""
-    for line in output_path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("{") and (row := json.loads(line)).get("event") == "broker stopped":
-            return {key: float(row[key]) for key in ("messages", "bytes", "flushes")}
-    raise BenchError("our broker did not say what its store did")
 
 
 def idle(bench: Bench) -> list[str]:
@@ -182,6 +101,8 @@ PARTS: Final[dict[str, Callable[[Bench], list[str]]]] = {
     "consume": consume,
     "sync-send": partial(produce_sync, what="sync send", program=SEND),
     "sync-batch": partial(produce_sync, what="sync batch", program=BATCH),
+    "async-transactions": transactions.without_waiting,
+    "sync-transactions": transactions.on_disk,
     "idle": idle,
 }
 

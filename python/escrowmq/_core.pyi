@@ -842,6 +842,7 @@ class Prepare:
     def to_message(self) -> Message:
         """The half message, as the store takes it."""
 
+@final
 class PrepareReader:
     """Reads prepares and answers them, for one broker."""
 
@@ -870,6 +871,7 @@ class PrepareReader:
             ValueError: There are more prepares than receipts, or fewer.
         """
 
+@final
 class TransactionIndex:
     """Which transactions of a store are pending, and how the others ended: a function of its log.
 

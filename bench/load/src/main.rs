@@ -54,6 +54,7 @@ pull
   --filter EXPRESSION an SQL92 expression; without it, all messages are wanted
 ping
   --rate N            pings a second, default 1000
+  --request KIND      offset (default), which the epoll thread answers, or heartbeat, which Python does
 transact
   --rate N            transactions a second, default 20000
   --connections N     default 4

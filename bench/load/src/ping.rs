@@ -17,13 +17,36 @@ use crate::histogram::Histogram;
 use crate::options::{Options, Target};
 use crate::processor_time::ProcessorTime;
 use crate::request;
+use crate::transaction_request;
 
 /// Times above this are counted by themselves: the bar of the stall bench.
 const STALL: Duration = Duration::from_millis(5);
 
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+enum Ping {
+    /// The end of a queue, which the epoll thread knows.
+    Offset,
+    /// A producer's heartbeat, which goes through Python.
+    Heartbeat,
+}
+
+impl std::str::FromStr for Ping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "offset" => Ok(Self::Offset),
+            "heartbeat" => Ok(Self::Heartbeat),
+            _ => Err("it is offset or heartbeat".to_owned()),
+        }
+    }
+}
+
 pub fn run(options: &mut Options) -> Result<Value, Failure> {
     let target = options.target()?;
     let rate = options.count("rate", 1000)?;
+    let request: Ping = options.take("request", Ping::Offset)?;
     options.finish()?;
     let count = (target.time.as_secs_f64() * f64::from(rate)).ceil();
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of pings")]
@@ -36,7 +59,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
     let before = ProcessorTime::of(target.broker_pid)?;
     let begin = Instant::now();
     let (lateness, times, times_from_due, stalls) = thread::scope(|scope| {
-        let sender = scope.spawn(|| send(&target, rate, count, &mut stream, &sent_at));
+        let sender = scope.spawn(|| send(&target, request, rate, count, &mut stream, &sent_at));
         let (mut times, mut times_from_due) = (Histogram::default(), Histogram::default());
         let mut stalls = Vec::new();
         while answered.load(Ordering::Relaxed) < count {
@@ -82,13 +105,17 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
 /// Writes pings on time, and says how late it was itself.
 fn send(
     target: &Target,
+    request: Ping,
     rate: u32,
     count: usize,
     stream: &mut TcpStream,
     sent_at: &Mutex<Vec<(Instant, Instant)>>,
 ) -> Result<Histogram, Failure> {
     let mut bytes = Vec::new();
-    request::max_offset(target.kind, &target.topic, 0, &mut bytes)?;
+    match request {
+        Ping::Offset => request::max_offset(target.kind, &target.topic, 0, &mut bytes)?,
+        Ping::Heartbeat => transaction_request::heartbeat(target.kind, "load_ping", &mut bytes)?,
+    }
     let (begin, mut lateness) = (Instant::now(), Histogram::default());
     for number in 0..u32::try_from(count)? {
         let due = begin + Duration::from_secs(1) * number / rate;

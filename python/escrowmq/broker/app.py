@@ -300,6 +300,7 @@ class Broker:
         if self._timers is not None:
             self._timers.abandon()
         self._store.abandon()
+        self._transactions.abandon()
 
     def __enter__(self) -> Self:
         return self

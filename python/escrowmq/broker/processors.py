@@ -112,9 +112,14 @@ HANDLERS: Final[Mapping[int, BatchHandler]] = {
 def process(context: Context, requests: Sequence[AnyRequest]) -> Iterator[tuple[AnyRequest, Outcome]]:
     """What becomes of each request, in their order."""
     make_named(context, requests)
-    for handler, run in groupby(requests, key=lambda request: HANDLERS.get(request.code, request.code)):
+    for handler, run in groupby(requests, key=_handler_of):
         together = list(run)
         yield from zip(together, _process_run(context, handler, together), strict=True)
+
+
+def _handler_of(request: ClientRequest) -> BatchHandler | int:
+    """The handler of a request, or its code where it has none."""
+    return HANDLERS.get(request.code) or request.code
 
 
 def _process_run(context: Context, handler: BatchHandler | int, requests: Sequence[ClientRequest]) -> Sequence[Outcome]:

@@ -8,6 +8,7 @@ from escrowmq import _core
 from escrowmq.broker.client_registry import ClientRegistry
 from escrowmq.broker.counted_log import CountedLog
 from escrowmq.broker.durable_progress import DurableProgress
+from escrowmq.broker.index_saver import IndexSaver
 from escrowmq.broker.later_commits import LaterCommits
 from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
@@ -61,6 +62,7 @@ class Transactions:
         if opened.marked_count:
             _log.info("op records written that a crash had kept from being written", transactions=opened.marked_count)
         self._progress = DurableProgress(done)
+        self._saver = IndexSaver(self.index)
         self._hold()
         ending = Ending(self.index, store, self.journal, counters, later=later)
         self.room = Room(self.index, store, self.journal, ending, counters)
@@ -90,16 +92,23 @@ class Transactions:
         self._tell_progress(HALF_TOPIC, half_offset)
         self._tell_progress(OP_TOPIC, op_offset)
         if self.index.end - self.index.saved_end > SNAPSHOT_SIZE_BYTES:
-            # Where the log is not durable that far, the next time will do.
-            self.index.save()
+            self._saver.begin()
         # The last, since it needs room on the disk, which the others do not.
         self._rescue()
 
     def close(self) -> None:
         """Notes how far things have come, when everything is on disk."""
         self.upkeep()
+        self._saver.finish()
         self.index.save()
+        if self.index.saved_end < self.index.end:
+            # That was one of before, which had waited for the log to be durable.
+            self.index.save()
         save_counts(self._counts_file, self.index.pending_by_topic(), now_ms=self._wall_ms())
+
+    def abandon(self) -> None:
+        """Waits for the thread that writes the index down, which ends when the store does."""
+        self._saver.finish()
 
     def _history_begin_ms(self) -> int:
         return self._wall_ms() - self._settings.broker.transaction_history_ms

@@ -35,7 +35,7 @@ def plan(_context: Context, request: ClientRequest) -> Outcome | Append:
     )
 
 
-def handle(store: TestStore, bodies: Sequence[bytes]) -> list[Outcome]:
+def handle(store: TestStore, bodies: Sequence[bytes]) -> Sequence[Outcome]:
     requests = [TestRequest(10, body=body) for body in bodies]
     return appending(plan)(Desk(store=store).context, requests)
 

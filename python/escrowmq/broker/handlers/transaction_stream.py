@@ -82,7 +82,7 @@ def _prepare(context: Context, part: Sequence[tuple[ClientRequest, _core.Prepare
     if not prepares:
         return []
     try:
-        receipts = context.log.append([prepare.to_message() for prepare in prepares])
+        receipts = context.transactions.journal.append([prepare.to_message() for prepare in prepares])
     except StoreError:
         # Nothing was appended: each is told what is wrong with it.
         return _send(context, [request for request, _ in part])
