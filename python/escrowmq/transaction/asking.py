@@ -75,8 +75,8 @@ class Asking:
         # Questions that wait for the disk, and the copies that they are about.
         self._waiting: deque[Question] = deque()
         self._lined_up: set[int] = set()
-        # Questions on their way, by connection and number: the copies that they are about.
-        self._leaving: dict[tuple[int, int], int] = {}
+        # Questions on their way, by connection and number, and which question to their producer they are.
+        self._leaving: dict[tuple[int, int], tuple[Question, int]] = {}
         # Connections that have not taken what they were sent in an earlier round: nobody reads there.
         self._stuck: set[int] = set()
         self._turn = 0
@@ -118,10 +118,15 @@ class Asking:
     def written(self, connection: int, opaque: int) -> None:
         """A question has left: it counts as asked."""
         self._stuck.discard(connection)
-        half_offset = self._leaving.pop((connection, opaque), None)
-        if half_offset is not None:
-            self._counters.checks_asked += 1
-            self._index.mark_asked([half_offset])
+        left = self._leaving.pop((connection, opaque), None)
+        if left is None:
+            return
+        self._counters.checks_asked += 1
+        question, checks = left
+        (transaction,) = self._index.find([(question.half_offset, question.log_offset)])
+        # A newer copy that was put back for its segment to go is no new question.
+        if transaction is not None and transaction.checks == checks:
+            self._index.mark_asked([transaction.half_offset])
 
     def closed(self, connection: int) -> None:
         """A producer is gone; what has not left by its connection was not asked."""
@@ -153,7 +158,7 @@ class Asking:
             body=half.moved(transaction.topic, transaction.queue_id),
             tells_when_written=True,
         )
-        self._leaving[producer.connection, opaque] = question.half_offset
+        self._leaving[producer.connection, opaque] = question, transaction.checks
 
     def _choose(self, group: str, born_host: str) -> Producer | None:
         """The one that prepared it, else another of its group, in turn."""

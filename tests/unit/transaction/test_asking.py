@@ -3,6 +3,8 @@
 import pytest
 from tests.unit.transaction.room_desk import INTERVAL_MS, RoomDesk, places
 
+from escrowmq.transaction.upkeep import put_back_before
+
 
 def test_no_question_is_sent_twice_to_a_producer_that_reads_slowly(room: RoomDesk) -> None:
     room.connect()
@@ -29,6 +31,17 @@ def test_a_producer_that_reads_again_is_asked_again(room: RoomDesk) -> None:
     room.round(leaves=False)
     assert room.round() == []
     assert len(room.round()) == 1
+
+
+def test_a_question_that_leaves_after_its_copy_was_put_back_is_not_asked_again(room: RoomDesk) -> None:
+    room.connect()
+    room.prepare("A")
+    room.round(leaves=False)
+    assert put_back_before(room.store.log_end, room.index, room.store, room.journal) == 1
+    room.settle()
+    room.let_leave()
+    room.round()
+    assert room.index.pending()[0].checks == 2
 
 
 def test_a_question_that_fails_costs_no_other(room: RoomDesk, monkeypatch: pytest.MonkeyPatch) -> None:
