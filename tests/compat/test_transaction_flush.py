@@ -37,6 +37,14 @@ def test_what_a_flush_that_fails_was_for_is_not_acknowledged_and_other_sends_do_
         assert producer.end(prepared, COMMIT).code == ResponseCode.FLUSH_DISK_TIMEOUT
 
 
+def test_a_prepare_whose_flush_fails_is_not_acknowledged() -> None:
+    """Java's client rolls back then."""
+    with LocalBroker(flush="async", settings=SYNC) as broker, TransactionPeer(broker.address) as producer:
+        broker.create_topic("orders", queues=1)
+        broker.fail_next_flush()
+        assert producer.prepare("A").code == ResponseCode.FLUSH_DISK_TIMEOUT
+
+
 def test_without_the_setting_they_are_as_durable_as_everything_else() -> None:
     with LocalBroker(flush="async", settings=UNDISTURBED) as broker, TransactionPeer(broker.address) as producer:
         broker.create_topic("orders", queues=1)
