@@ -6,6 +6,7 @@ Neither runs as root; where a test does, they run as the users that Debian's pac
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ import pytest
 from tests.leash import die_with_parent
 
 _PATIENCE_S: Final = 50.0
+_STOP_MAX_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _POSTGRESQL_FOLDERS: Final = "/usr/lib/postgresql/*/bin"
 
@@ -168,9 +170,10 @@ def _serving(user: str, command: Sequence[object], folder: Path, socket_path: Pa
             time.sleep(_PAUSE_S)
         yield
     finally:
-        process.terminate()
+        # To PostgreSQL that is: now. The other signal would have it wait for whoever is still connected.
+        process.send_signal(signal.SIGINT if user == "postgres" else signal.SIGTERM)
         try:
-            process.wait(_PATIENCE_S)
+            process.wait(_STOP_MAX_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -30,10 +30,11 @@ class Order(Base):
 
 
 @pytest.fixture
-def core(engine: Engine, desk: FakeDesk) -> Core:
+def core(engine: Engine, desk: FakeDesk) -> Iterator[Core]:
     core = Core(engine, GROUP)
     core.desk = desk
-    return core
+    yield core
+    core.databases.close()
 
 
 @pytest.fixture
@@ -274,6 +275,7 @@ def test_several_binds_are_refused_unless_one_is_named(engine: Engine, desk: Fak
         deposit = core.deposit(session, draft, "shop")
         session.commit()
     assert deposit.result is Result.COMMITTED
+    core.databases.close()
 
 
 def test_a_transaction_in_a_database_that_the_escrow_does_not_know_is_refused(
@@ -308,5 +310,6 @@ def test_a_session_that_sent_messages_goes_when_nobody_has_it_any_more(core: Cor
 
 def begin_in_words(session: Session) -> None:
     """Python's SQLite driver begins no transaction for a savepoint."""
-    if session.get_bind().dialect.name == "sqlite":
-        session.connection().exec_driver_sql("BEGIN")
+    connection = session.connection()
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")

@@ -41,9 +41,9 @@ class Crossing:
             BarrierError: This is no transaction that messages may wait for.
             EscrowError: A message could not be prepared. The row is gone; what was prepared can only be rolled back.
         """
-        self._database.remember(runner, self.key.group, self._topics)
         self._database.insert(runner, self.key)
         try:
+            self._database.remember(runner, self.key.group, self._topics)
             self._held = self._desk.prepare([deposit.draft.behind(self.key) for deposit in self._deposits])
         except BaseException as error:
             # Also one that was interrupted: a prepare may have arrived, and must find no row to commit it.
