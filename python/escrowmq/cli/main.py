@@ -7,7 +7,19 @@ import click
 
 from escrowmq.cli.serving import take_all_descriptors
 
-_SUBCOMMANDS: Final = ("up", "broker", "namesrv", "cluster", "topic", "group", "message", "tx", "barrier", "store")
+_SUBCOMMANDS: Final = (
+    "up",
+    "broker",
+    "namesrv",
+    "cluster",
+    "topic",
+    "group",
+    "message",
+    "tx",
+    "barrier",
+    "ledger",
+    "store",
+)
 
 
 class _Subcommands(click.Group):
@@ -29,6 +41,6 @@ def main() -> None:
     """Holds a message in escrow until your database decides.
 
     up, broker and namesrv run servers; cluster, topic, group, message and tx ask servers that run, ours and Apache's;
-    store looks at the files of one that does not.
+    store looks at the files of one that does not; ledger compares what was sent with what was consumed.
     """
     take_all_descriptors()
