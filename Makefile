@@ -26,7 +26,7 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-filter bench-stall bench-apache interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash fuzz bench bench-load bench-filter bench-stall bench-apache bench-client interop interop-short run clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ bench-stall: $(EXTENSION) $(LOAD) ## how late a ping is while the disk syncs, an
 
 bench-apache: $(EXTENSION) $(LOAD) ## our broker and Apache's in turn, under Apache's benchmark programs; needs Java and Maven. PARTS chooses
 	@$(BIN)/python -m bench.apache $(PARTS)
+
+bench-client: $(EXTENSION) $(LOAD) ## the Python client beside Apache's Java client on a broker of ours; needs Java and Maven
+	@$(BIN)/python -m bench.client
 
 $(LOAD): $(LOAD_SOURCES) Cargo.lock $(wildcard rust/wire/src/*.rs)
 	cargo build --release --quiet --package escrowmq-load

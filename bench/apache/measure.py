@@ -68,6 +68,11 @@ class Work:
         return (self.end.broker_cpu_s - self.begin.broker_cpu_s) * 1e6 / self.messages
 
     @property
+    def client_us(self) -> float:
+        """The same of the client."""
+        return (self.end.client_cpu_s - self.begin.client_cpu_s) * 1e6 / self.messages
+
+    @property
     def broker_cores(self) -> float:
         return (self.end.broker_cpu_s - self.begin.broker_cpu_s) / self.seconds
 
@@ -96,15 +101,15 @@ def produce(java: Java, broker: Served, name_server: str, main: str, *options: s
     """What one of the producing programs achieves."""
     with java.benchmark(main, "-n", name_server, *options) as (client, path):
         time.sleep(WARM_UP_S)
-        before, begin = _stored(broker), Moment.now(broker, client.pid)
+        before, begin = stored(broker), Moment.now(broker, client.pid)
         time.sleep(MEASURED_S)
-        messages, end = _stored(broker) - before, Moment.now(broker, client.pid)
+        messages, end = stored(broker) - before, Moment.now(broker, client.pid)
         if client.poll() is not None or messages == 0:
             raise BenchError(f"{main} sent nothing: {path.read_text(errors='replace')[-2000:]}")
     return Work(messages, begin, end)
 
 
-def _stored(broker: Served) -> float:
+def stored(broker: Served) -> float:
     """How many messages the benchmark's topic has."""
     return float(load("count", broker, *BENCHMARK_TOPIC)["messages"])
 

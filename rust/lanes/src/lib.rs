@@ -24,6 +24,8 @@
 
 mod answer;
 mod broker_lanes;
+mod call_lane;
+mod calls;
 mod dropped_answers;
 mod error;
 mod event;
@@ -31,11 +33,15 @@ pub mod fast;
 mod lane_end;
 mod python_lane;
 mod queue;
+mod sent_message;
 
 pub use answer::{After, Answer, ServerRequest};
 pub use broker_lanes::BrokerLanes;
+pub use call_lane::CallLane;
+pub use calls::{Call, Callable, Calls, Reply, ReplyQueue};
 pub use error::LaneError;
 pub use event::{Event, Received, Request};
 pub use lane_end::{LaneEnd, LaneStatistics, Waited};
 pub use python_lane::PythonLane;
 pub use queue::{LaneLimits, LaneQueue};
+pub use sent_message::{QueuedSend, SentMessage};
