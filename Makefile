@@ -26,7 +26,7 @@ unexport CONDA_PREFIX
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup build check test test-rust test-python crash chaos fuzz bench bench-load bench-filter bench-stall bench-transactions bench-apache interop interop-short run clean
+.PHONY: help setup build check test test-rust test-python crash chaos fuzz bench bench-load bench-filter bench-stall bench-transactions bench-apache bench-client interop interop-short run clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ bench-transactions: $(EXTENSION) $(LOAD) ## how late transactions are answered a
 
 bench-apache: $(EXTENSION) $(LOAD) ## our broker and Apache's in turn, under Apache's benchmark programs; needs Java and Maven. PARTS chooses
 	@$(BIN)/python -m bench.apache $(PARTS)
+
+bench-client: $(EXTENSION) $(LOAD) ## the Python client beside Apache's Java client on a broker of ours; needs Java and Maven
+	@$(BIN)/python -m bench.client
 
 $(LOAD): $(LOAD_SOURCES) Cargo.lock $(wildcard rust/wire/src/*.rs)
 	cargo build --release --quiet --package escrowmq-load

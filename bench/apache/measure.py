@@ -68,6 +68,11 @@ class Work:
         return (self.end.broker_cpu_s - self.begin.broker_cpu_s) * 1e6 / self.messages
 
     @property
+    def client_us(self) -> float:
+        """The same of the client."""
+        return (self.end.client_cpu_s - self.begin.client_cpu_s) * 1e6 / self.messages
+
+    @property
     def broker_cores(self) -> float:
         return (self.end.broker_cpu_s - self.begin.broker_cpu_s) / self.seconds
 

@@ -17,6 +17,7 @@ from typing_extensions import Buffer, disjoint_base
 __all__ = [
     "Answer",
     "BrokerServer",
+    "Caller",
     "Clock",
     "ConfigFile",
     "ConnectionClosed",
@@ -32,6 +33,8 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "OutgoingMessage",
+    "OutgoingRequest",
     "PropertyFilter",
     "QueueEntry",
     "QueueIterator",
@@ -40,6 +43,7 @@ __all__ = [
     "Receipts",
     "Record",
     "RecoveryReport",
+    "Replies",
     "Request",
     "RequestWritten",
     "Response",
@@ -1712,6 +1716,146 @@ class Server:
         traceback: TracebackType | None,
         /,
     ) -> None: ...
+
+@final
+class OutgoingRequest:
+    """A request of ours that may be sent to several servers in turn. Immutable."""
+
+    def __new__(
+        cls,
+        code: int,
+        *,
+        ext_fields: Mapping[str, str] | None = None,
+        body: Buffer | None = None,
+        remark: str | None = None,
+    ) -> Self:
+        """Makes any request.
+
+        Args:
+            code: Request code.
+            ext_fields: The fields of the request.
+            body: The body; `bytes` are not copied.
+            remark: A note for people.
+        """
+
+@final
+class OutgoingMessage:
+    """A message as a producer sends it, to whichever queue: with its id, and compressed if need be. Immutable."""
+
+    def __new__(
+        cls,
+        message: Message,
+        *,
+        group: str,
+        message_id: str,
+        size_max_bytes: int,
+        compress_from_bytes: int | None = None,
+        compression: Literal["zlib", "lz4", "zstd"] = "zlib",
+        compression_level: int = 5,
+        template_topic: str = "TBW102",
+        new_topic_queues: int = 4,
+        properties: Mapping[str, str] | None = None,
+        is_prepared: bool = False,
+    ) -> Self:
+        """Makes it.
+
+        Args:
+            message: The message.
+            group: The producer group.
+            message_id: Its id, if it has none of its own.
+            size_max_bytes: Largest body, before it is compressed.
+            compress_from_bytes: Bodies of this size and above are compressed.
+            compression: How.
+            compression_level: How hard zlib and zstd try.
+            template_topic: The topic whose brokers make new topics.
+            new_topic_queues: How many queues a new topic gets.
+            properties: Further properties.
+            is_prepared: Whether it is a half message, which is never for later.
+
+        Raises:
+            Unsendable: It is too large.
+            ValueError: A property is empty or holds a byte that the format keeps for itself.
+        """
+    @staticmethod
+    def batch(
+        messages: Sequence[Message],
+        *,
+        group: str,
+        message_ids: Sequence[str],
+        size_max_bytes: int,
+        template_topic: str = "TBW102",
+        new_topic_queues: int = 4,
+    ) -> OutgoingMessage:
+        """Many messages of one topic in one request; the arguments are those of one message.
+
+        Raises:
+            Unsendable: They are too large.
+            ValueError: There is none, or there are not as many ids.
+        """
+    @property
+    def topic(self) -> str:
+        """The topic."""
+    @property
+    def message_id(self) -> str:
+        """Its id, the same for all tries; those of a batch with commas between them."""
+    def request(self, queue_id: int, broker_name: str) -> OutgoingRequest:
+        """The request that sends it to a queue."""
+
+@final
+class Replies:
+    """Replies to the questions of one thread or event loop."""
+
+    def __new__(cls) -> Self:
+        """Makes an empty queue.
+
+        Raises:
+            OSError: The system refuses a descriptor.
+        """
+    def fileno(self) -> int:
+        """A descriptor that is readable while replies wait."""
+    def take(self) -> list[tuple[int, Response | str]]:
+        """All that wait: the token of the question, and its answer or, in a word, why the connection has ended."""
+
+@final
+class Caller(Server):
+    """A `Server` that listens nowhere and asks others. Whoever asks is woken by the thread that reads the answer.
+
+    Answers to `ask` and `ask_into` are not in `next_batch`. Why a connection has ended is said in the words of
+    `ConnectionClosed.reason`, or `ended` where it had before the question.
+    """
+
+    @staticmethod
+    def start(*, limits: Limits | None = None) -> Caller:  # type: ignore[override]  # it listens nowhere
+        """Begins; the limits are those of a `Server`.
+
+        Raises:
+            ValueError: Limits contradict each other.
+        """
+    def ask(self, connection: int, request: OutgoingRequest, timeout_s: float) -> Response | str | None:
+        """Asks, and sleeps until the answer is there, the connection has ended, or the time is over, which is None.
+
+        Other Python threads run meanwhile, and signals are seen to.
+
+        Raises:
+            BadFrame: The header holds more than its kind can express.
+            ServerClosed: It was closed.
+        """
+    def ask_into(self, replies: Replies, token: int, connection: int, request: OutgoingRequest) -> int:
+        """Asks, and has the reply put into a queue with a token; which number the question has.
+
+        Raises:
+            BadFrame: The header holds more than its kind can express.
+            ServerClosed: It was closed.
+        """
+    def tell(self, connection: int, request: OutgoingRequest) -> None:
+        """Sends a request that nobody answers.
+
+        Raises:
+            BadFrame: The header holds more than its kind can express.
+            ServerClosed: It was closed.
+        """
+    def forget(self, number: int) -> bool:
+        """Nobody waits for the reply to a question any more; whether anybody did."""
 
 @final
 class PropertyFilter:

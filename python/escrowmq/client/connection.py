@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeVar
 
-from escrowmq._core import Answer, Request, Response
+from escrowmq._core import Answer, OutgoingRequest, Request, Response
 from escrowmq.client import drivers, steps
+from escrowmq.client.asking import outgoing
 from escrowmq.client.broker_requests import BrokerRequests, Handler
 from escrowmq.client.engine import Engine
 from escrowmq.client.identity import is_numeric, make_client_id, name_server_list
@@ -92,7 +93,7 @@ class Client:
         """Has a task run by the dispatch thread after a while; what is returned takes it back."""
         return self._running().deadlines.later(delay_s, task)
 
-    def ask(self, address: str, question: Question, *, timeout_s: float) -> Operation[Response]:
+    def ask(self, address: str, question: Question | OutgoingRequest, *, timeout_s: float) -> Operation[Response]:
         """Asks a server. An answer that is no success is an answer.
 
         Raises:
@@ -100,16 +101,16 @@ class Client:
             NoAnswer: It does not come in time.
         """
         numeric = self._numeric.get(address) or (yield from self._look_up(address))
-        return (yield from steps.ask(numeric, question, timeout_s))
+        return (yield from steps.ask(numeric, outgoing(question), timeout_s))
 
-    def tell(self, address: str, question: Question) -> Operation[None]:
+    def tell(self, address: str, question: Question | OutgoingRequest) -> Operation[None]:
         """Sends a server what it does not answer.
 
         Raises:
             NotReachable: There is no such name. Whether anybody got it, nobody knows.
         """
         numeric = self._numeric.get(address) or (yield from self._look_up(address))
-        self._running().peers.tell(numeric, question)
+        self._running().peers.tell(numeric, outgoing(question))
 
     def route(self, topic: str, *, fresh: bool = False) -> Operation[TopicRoute]:
         """Where a topic is: as a name server said lately, or says now.

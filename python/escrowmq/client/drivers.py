@@ -9,9 +9,10 @@ from functools import partial
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
+from escrowmq.client.asking import Asking
 from escrowmq.client.engine import Engine
-from escrowmq.client.operation import Operation, Outcome
-from escrowmq.errors import NoAnswer
+from escrowmq.client.operation import Cancel, Operation, Outcome, Step
+from escrowmq.errors import NoAnswer, TransportError
 
 T = TypeVar("T")
 
@@ -48,6 +49,9 @@ def run_blocking(engine: Engine, operation: Operation[T], *, timeout_s: float | 
     try:
         step = next(operation)
         while True:
+            if type(step) is Asking:
+                step = _ask(engine, operation, step, until_s, timeout_s)
+                continue
             waiter = _Waiter()
             cancel = step.begin(engine, waiter.settle)
             try:
@@ -64,6 +68,20 @@ def run_blocking(engine: Engine, operation: Operation[T], *, timeout_s: float | 
         return value
     finally:
         operation.close()
+
+
+def _ask(engine: Engine, operation: Operation[T], step: Asking, until_s: float | None, timeout_s: float | None) -> Step:
+    """Asks without a waiter of ours, since the thread that reads the answer wakes this one; the next step."""
+    left_s = float("inf") if until_s is None else max(0.0, until_s - time.monotonic())
+    try:
+        answer = step.wait(engine, left_s)
+    except NoAnswer as error:
+        if left_s < step.timeout_s:
+            raise overdue(timeout_s) from None
+        return operation.throw(error)
+    except TransportError as error:
+        return operation.throw(error)
+    return operation.send(answer)
 
 
 class _Mailbox:
@@ -88,12 +106,16 @@ class _Mailbox:
         with self._lock:
             letters, self._letters = self._letters, []
         for future, value, error in letters:
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(value)
-            else:
-                future.set_exception(error)
+            _settle(future, value, error)
+
+
+def _settle(future: asyncio.Future[object], value: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
 
 
 _MAILBOXES: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Mailbox]] = WeakKeyDictionary()
@@ -133,7 +155,14 @@ async def _await_steps(engine: Engine, operation: Operation[T]) -> T:
         step = next(operation)
         while True:
             future: asyncio.Future[object] = loop.create_future()
-            cancel = step.begin(engine, partial(put, future))
+            if type(step) is Asking:
+                # The loop reads the reply itself.
+                mail = engine.loop_mails.of(loop)
+                asked = engine.peers.ask(mail, step.address, step.request, partial(_settle, future))
+                engine.deadlines.expect(asked, step.timeout_s)
+                cancel: Cancel = asked.forget
+            else:
+                cancel = step.begin(engine, partial(put, future))
             try:
                 value = await future
             except asyncio.CancelledError:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from escrowmq._core import ConnectionClosed, Limits, Request, Response, Server
+from escrowmq._core import Caller, ConnectionClosed, Limits, Request, Server
 from escrowmq.client.deadlines import Deadlines
+from escrowmq.client.loop_mail import LoopMails
+from escrowmq.client.mail import Mail
 from escrowmq.client.peers import Peers
 from escrowmq.client.workers import Workers
 from escrowmq.errors import ServerClosed
@@ -43,7 +45,7 @@ class Engine:
             requested: Told of requests of peers, on the dispatch thread.
             closed: Told of addresses whose connection has ended, on the dispatch thread.
         """
-        self._server = Server.start([], limits=Limits(connect_timeout_s=connect_timeout_s))
+        self._server = Caller.start(limits=Limits(connect_timeout_s=connect_timeout_s))
         self._requested = requested
         self._closed = closed
         self._posted: deque[Callable[[], None]] = deque()
@@ -52,7 +54,9 @@ class Engine:
         # Held while something is posted, so that nothing is posted that nobody does.
         self._lock = threading.Lock()
         self.deadlines: Final = Deadlines(self.wake)
-        self.peers: Final = Peers(self._server, self.deadlines)
+        self.peers: Final = Peers(self._server)
+        self.mail: Final = Mail()
+        self.loop_mails: Final = LoopMails()
         self.workers: Final = Workers(workers_max)
         self._thread = threading.Thread(target=self._run, name="escrowmq-client", daemon=True)
         self._thread.start()
@@ -96,17 +100,17 @@ class Engine:
     def _run(self) -> None:
         waiter = select.poll()
         waiter.register(self._server.fileno(), select.POLLIN)
+        waiter.register(self.mail.replies.fileno(), select.POLLIN)
         waiter.register(self._wake, select.POLLIN)
         try:
             while True:
                 events = self._server.next_batch(count_max=_BATCH_MAX, timeout_s=0)
                 for event in events:
-                    if type(event) is Response:
-                        self.peers.answered(event)
-                    elif type(event) is ConnectionClosed:
+                    if type(event) is ConnectionClosed:
                         self._guarded(partial(self._closed, self.peers.ended(event)))
                     elif type(event) is Request:
                         self._guarded(partial(self._requested, event, self._server))
+                self.mail.deliver()
                 self._do_what_is_due()
                 if not events and not self._posted:
                     self._sleep(waiter)
@@ -131,7 +135,8 @@ class Engine:
                 os.eventfd_read(self._wake)
 
     def _end(self) -> None:
-        self.peers.fail_all()
+        self.mail.deliver()
+        self.loop_mails.close()
         self.deadlines.close()
         # What is told of this may go on for some steps, all of which fail.
         while True:

@@ -15,7 +15,7 @@ R_co = TypeVar("R_co", covariant=True)
 Settle: TypeAlias = Callable[[object, Exception | None], None]
 """Told once, by any thread, what a step came to: a value, or why there is none."""
 
-Cancel: TypeAlias = Callable[[], None]
+Cancel: TypeAlias = Callable[[], object]
 """Nobody waits any more; what is settled later is dropped."""
 
 

@@ -1,134 +1,87 @@
-"""Connections to servers, one to each address, and the questions that are open on them.
+"""Connections to servers, one to each address, and questions that are asked by them."""
 
-Whoever takes a question out of the table of its connection settles it: its answer, its deadline, or the end of the
-connection.
-"""
-
-import itertools
 import threading
 from collections.abc import Callable
-from typing import Final
 
-from escrowmq._core import ConnectionClosed, Response, Server
-from escrowmq.client.deadlines import Deadlines
+from escrowmq._core import Caller, ConnectionClosed, OutgoingRequest, Response
+from escrowmq.client.mail import Asked, Mail
 from escrowmq.errors import NoAnswer, NotReachable, ServerClosed, TransportError
-from escrowmq.protocol.headers.encoding import encode_header
-from escrowmq.protocol.question import Question
 
-_NUMBERS: Final = (1 << 31) - 1
-_NOBODY_THERE: Final = "connect_failed"
-_CLOSED: Final = "shutdown"
+_NOBODY_THERE = "connect_failed"
+_CLOSED = "shutdown"
 
 
-class _Asked:
-    """A question that is open."""
-
-    __slots__ = ("is_settled", "number", "peer", "settle")
-
-    def __init__(self, peer: "_Peer", number: int, settle: Callable[[object, Exception | None], None]) -> None:
-        self.peer = peer
-        self.number = number
-        self.settle = settle
-        self.is_settled = False
-
-    def answered(self, answer: Response) -> None:
-        self.is_settled = True
-        self.settle(answer, None)
-
-    def expire(self) -> None:
-        address = self.peer.address
-        self.fail(NoAnswer(f"{address} does not answer", address=address))
-
-    def fail(self, error: TransportError) -> None:
-        if self.forget():
-            self.settle(None, error)
-
-    def forget(self) -> bool:
-        """Takes it out of the table; whether it was there."""
-        self.is_settled = True
-        return self.peer.asked.pop(self.number, None) is not None
-
-
-class _Peer:
+class Peer:
     """A connection, from its beginning on."""
 
-    __slots__ = ("address", "asked", "connection", "end")
+    __slots__ = ("address", "caller", "connection")
 
-    def __init__(self, address: str, connection: int) -> None:
+    def __init__(self, caller: Caller, address: str, connection: int) -> None:
+        self.caller = caller
         self.address = address
         self.connection = connection
-        self.asked: dict[int, _Asked] = {}
-        self.end: str | None = None
 
-    def lost(self) -> TransportError:
-        if self.end == _CLOSED:
+    def lost(self, reason: str) -> TransportError:
+        """What becomes of questions when the connection has ended."""
+        if reason == _CLOSED:
             return ServerClosed("the client was closed")
-        what = "can't be reached" if self.end == _NOBODY_THERE else "closes the connection instead of answering"
+        what = "can't be reached" if reason == _NOBODY_THERE else "closes the connection instead of answering"
         return NotReachable(f"{self.address} {what}", address=self.address)
 
 
 class Peers:
-    """Any thread asks; one thread tells what came."""
+    """Any thread asks; one thread hears of connections that end."""
 
-    def __init__(self, server: Server, deadlines: Deadlines) -> None:
-        self._server = server
-        self._deadlines = deadlines
-        self._by_address: dict[str, _Peer] = {}
-        self._by_connection: dict[int, _Peer] = {}
-        self._numbers = itertools.count(1)
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._by_address: dict[str, Peer] = {}
+        self._by_connection: dict[int, Peer] = {}
         # A connection may end before whoever begins it has written it down.
         self._lock = threading.Lock()
 
+    def ask_and_wait(self, address: str, request: OutgoingRequest, timeout_s: float) -> Response:
+        """Asks a numeric address, and sleeps until the answer is there.
+
+        Raises:
+            NotReachable: There is nobody, or the connection ends before.
+            NoAnswer: It does not come in time.
+            ServerClosed: The client was closed.
+        """
+        peer = self._by_address.get(address) or self._connect(address)
+        reply = self._caller.ask(peer.connection, request, timeout_s)
+        if type(reply) is Response:
+            return reply
+        if reply is None:
+            raise NoAnswer(f"{address} does not answer", address=address)
+        raise peer.lost(str(reply))
+
     def ask(
-        self, address: str, question: Question, *, timeout_s: float, settle: Callable[[object, Exception | None], None]
-    ) -> Callable[[], object]:
-        """Asks a numeric address; what is returned forgets the question.
+        self, mail: Mail, address: str, request: OutgoingRequest, settle: Callable[[object, Exception | None], None]
+    ) -> Asked:
+        """Asks a numeric address; the reply comes by that mail.
 
         Raises:
             ServerClosed: The client was closed.
         """
-        peer = self._peer(address)
-        # Before it is sent: the answer may be here before this thread goes on.
-        number = next(self._numbers) & _NUMBERS
-        asked = peer.asked[number] = _Asked(peer, number, settle)
-        try:
-            self._send(peer, question, number=number)
-        except BaseException:
-            asked.forget()
-            raise
-        self._deadlines.expect(asked, timeout_s)
-        if peer.end is not None:
-            # It ended between its finding and now, and whoever was told of that did not see this question.
-            asked.fail(peer.lost())
-        return asked.forget
+        return mail.ask(self._by_address.get(address) or self._connect(address), request, settle)
 
-    def tell(self, address: str, question: Question) -> None:
+    def tell(self, address: str, request: OutgoingRequest) -> None:
         """Sends what nobody answers.
 
         Raises:
             ServerClosed: The client was closed.
         """
-        self._send(self._peer(address), question, number=None)
-
-    def answered(self, answer: Response) -> None:
-        """An answer came. One that came too late is nobody's."""
-        peer = self._by_connection.get(answer.connection)
-        asked = None if peer is None else peer.asked.pop(answer.opaque, None)
-        if asked is not None:
-            asked.answered(answer)
+        peer = self._by_address.get(address) or self._connect(address)
+        self._caller.tell(peer.connection, request)
 
     def ended(self, event: ConnectionClosed) -> str:
         """A connection has ended; which address it led to."""
         with self._lock:
             peer = self._by_connection.pop(event.connection, None)
-        if peer is None:
-            return event.peer
-        # First, so that who asks meanwhile sees it.
-        peer.end = event.reason
-        if self._by_address.get(peer.address) is peer:
-            del self._by_address[peer.address]
-        for asked in list(peer.asked.values()):
-            asked.fail(peer.lost())
+            if peer is None:
+                return event.peer
+            if self._by_address.get(peer.address) is peer:
+                del self._by_address[peer.address]
         return peer.address
 
     def address_of(self, connection: int) -> str | None:
@@ -136,38 +89,11 @@ class Peers:
         peer = self._by_connection.get(connection)
         return None if peer is None else peer.address
 
-    def connection_to(self, address: str) -> int:
-        """The number of the connection to an address; 0 where there is none."""
-        peer = self._by_address.get(address)
-        return 0 if peer is None else peer.connection
-
-    def fail_all(self) -> None:
-        """Nothing is answered any more."""
-        for peer in list(self._by_connection.values()):
-            peer.end = _CLOSED
-            for asked in list(peer.asked.values()):
-                asked.fail(peer.lost())
-
-    def _peer(self, address: str) -> _Peer:
-        peer = self._by_address.get(address)
-        if peer is not None:
-            return peer
+    def _connect(self, address: str) -> Peer:
         with self._lock:
             peer = self._by_address.get(address)
             if peer is None:
-                peer = _Peer(address, self._server.connect(address))
+                peer = Peer(self._caller, address, self._caller.connect(address))
                 self._by_connection[peer.connection] = peer
                 self._by_address[address] = peer
         return peer
-
-    def _send(self, peer: _Peer, question: Question, *, number: int | None) -> None:
-        self._server.send(
-            peer.connection,
-            question.code,
-            ext_fields=None if question.header is None else encode_header(question.header),
-            body=question.body,
-            one_way=number is None,
-            opaque=number,
-            remark=question.remark,
-            language="PYTHON",
-        )

@@ -41,7 +41,7 @@ class Host(Protocol):
     def begin(self, operation: Operation[None], done: Callable[[Outcome[None]], None]) -> None:
         """Carries an operation out in the background."""
 
-    def later(self, delay_s: float, task: Callable[[], None]) -> Callable[[], None]:
+    def later(self, delay_s: float, task: Callable[[], None]) -> Callable[[], object]:
         """Has something done after a while."""
 
 

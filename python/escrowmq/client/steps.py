@@ -6,26 +6,13 @@ from typing import TypeVar, cast
 
 from msgspec import Struct
 
-from escrowmq._core import Response
+from escrowmq._core import OutgoingRequest, Response
 from escrowmq.client import drivers
+from escrowmq.client.asking import Asking
 from escrowmq.client.engine import Engine
 from escrowmq.client.operation import Cancel, Operation, Outcome, Settle
-from escrowmq.protocol.question import Question
 
 T = TypeVar("T")
-
-
-class Asking(Struct, frozen=True):
-    """A question to a numeric address; its answer."""
-
-    address: str
-    question: Question
-    timeout_s: float
-
-    def begin(self, engine: Engine, settle: Settle) -> Cancel:
-        """Asks."""
-        forget = engine.peers.ask(self.address, self.question, timeout_s=self.timeout_s, settle=settle)
-        return cast("Cancel", forget)
 
 
 class Pausing(Struct, frozen=True):
@@ -84,9 +71,9 @@ def together(operations: Sequence[Operation[T]]) -> Operation[list[Outcome[T]]]:
     return cast("list[Outcome[T]]", (yield Together(cast("Sequence[Operation[object]]", operations))))
 
 
-def ask(address: str, question: Question, timeout_s: float) -> Operation[Response]:
+def ask(address: str, request: OutgoingRequest, timeout_s: float) -> Operation[Response]:
     """Asks a numeric address."""
-    return cast("Response", (yield Asking(address, question, timeout_s)))
+    return cast("Response", (yield Asking(address, request, timeout_s)))
 
 
 def pause(delay_s: float) -> Generator[Pausing, object, None]:

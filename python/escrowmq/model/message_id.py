@@ -62,10 +62,19 @@ class UniqueIds:
         self._prefix = packed + struct.pack(">HI", process_id & 0xFFFF, maker)
         # Asked by several threads at a time, it gives each another number.
         self._counts = itertools.count(1)
+        # All that ids of one millisecond have in common: a busy producer makes many of them.
+        self._latest = (-1, "")
 
     def next(self, *, wall_ms: int) -> str:
         """An id that no other maker gives, and this one not within 65,536 in a millisecond."""
         count = next(self._counts) & 0xFFFF
+        at_ms, front = self._latest
+        if at_ms != wall_ms:
+            front = self._front(wall_ms)
+            self._latest = (wall_ms, front)
+        return f"{front}{count:04X}"
+
+    def _front(self, wall_ms: int) -> str:
         day_of_month = datetime.fromtimestamp(wall_ms // 1_000, tz=UTC).day
         month_ms = (day_of_month - 1) * MILLISECONDS_OF_DAY + wall_ms % MILLISECONDS_OF_DAY
-        return (self._prefix + struct.pack(">IH", month_ms, count)).hex().upper()
+        return (self._prefix + struct.pack(">I", month_ms)).hex().upper()

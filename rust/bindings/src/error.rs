@@ -23,6 +23,16 @@ pub fn body_error(error: WireError) -> PyErr {
     raise("BadBody", &error.to_string(), |_| Ok(()))
 }
 
+/// A message that no broker would take, since a part of it is too large.
+pub fn unsendable(field: &str, found: usize, limit: usize) -> PyErr {
+    let message = format!("{field} of {found} bytes, at most {limit} are allowed");
+    raise("Unsendable", &message, |facts| {
+        facts.set_item("field", field)?;
+        facts.set_item("found", found)?;
+        facts.set_item("limit", limit)
+    })
+}
+
 /// A body whose compression no version of `RocketMQ` defines.
 pub fn unknown_compression(flag: SysFlag) -> PyErr {
     raise("BadBody", &format!("system flag {:#x} names an unknown compression", flag.0), |_| Ok(()))

@@ -6,6 +6,7 @@
 mod answer;
 mod broker_server;
 mod buffer;
+mod caller;
 mod clock;
 mod config_file;
 mod error;
@@ -17,6 +18,7 @@ mod limits;
 mod message;
 mod native_log;
 mod observation;
+mod outgoing;
 mod owner;
 mod property_filter;
 mod queue_iterator;
@@ -39,6 +41,8 @@ mod _core {
     #[pymodule_export]
     use crate::broker_server::BrokerServer;
     #[pymodule_export]
+    use crate::caller::{Caller, Replies};
+    #[pymodule_export]
     use crate::clock::Clock;
     #[pymodule_export]
     use crate::config_file::ConfigFile;
@@ -58,6 +62,8 @@ mod _core {
     use crate::native_log::NativeLog;
     #[pymodule_export]
     use crate::observation::{ArrowStream, Observation, ObservedQueue};
+    #[pymodule_export]
+    use crate::outgoing::{OutgoingMessage, OutgoingRequest};
     #[pymodule_export]
     use crate::property_filter::PropertyFilter;
     #[pymodule_export]

@@ -60,6 +60,11 @@ impl Message {
         }
     }
 
+    /// The body as Python's own bytes.
+    pub fn body_bytes(&self) -> &PyBackedBytes {
+        &self.body
+    }
+
     /// What the store takes, borrowed.
     pub fn as_new_message(&self) -> NewMessage<'_> {
         NewMessage {

@@ -190,6 +190,11 @@ impl Server {
         Ok(&self.get()?.end)
     }
 
+    /// Has the epoll thread do something.
+    pub fn submit(&self, command: Command) -> PyResult<()> {
+        self.get()?.remote.submit([command]).map_err(|error| server_error(error.into()))
+    }
+
     /// Refuses a process that was forked off.
     pub fn check_mine(&self) -> PyResult<()> {
         self.get().map(|_| ())

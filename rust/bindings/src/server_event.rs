@@ -33,6 +33,10 @@ impl Request {
 }
 
 impl Response {
+    pub fn new(received: lanes::Received) -> Self {
+        Self { received, ext_fields: PyOnceLock::new() }
+    }
+
     fn received(&self) -> &lanes::Received {
         &self.received
     }

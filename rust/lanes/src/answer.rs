@@ -102,7 +102,11 @@ impl ServerRequest {
     }
 }
 
-fn encode(kind: HeaderKind, header: &RemotingHeader<'_>, body: &Bytes) -> Result<Vec<Bytes>, WireError> {
+pub(crate) fn encode(
+    kind: HeaderKind,
+    header: &RemotingHeader<'_>,
+    body: &Bytes,
+) -> Result<Vec<Bytes>, WireError> {
     let mut head = Vec::with_capacity(256 + if body.len() <= COPIED_BODY_SIZE_MAX { body.len() } else { 0 });
     encode_frame_head(kind, header, body.len(), &mut head)?;
     if body.len() <= COPIED_BODY_SIZE_MAX {

@@ -24,6 +24,8 @@
 
 mod answer;
 mod broker_lanes;
+mod call_lane;
+mod calls;
 mod decision;
 mod dropped_answers;
 mod error;
@@ -33,9 +35,12 @@ mod lane_end;
 mod prepare;
 mod python_lane;
 mod queue;
+mod sent_message;
 
 pub use answer::{After, Answer, ServerRequest};
 pub use broker_lanes::BrokerLanes;
+pub use call_lane::CallLane;
+pub use calls::{Call, Callable, Calls, Reply, ReplyQueue};
 pub use decision::Decision;
 pub use error::LaneError;
 pub use event::{Event, Received, Request};
@@ -43,3 +48,4 @@ pub use lane_end::{LaneEnd, LaneStatistics, Waited};
 pub use prepare::{Prepare, PrepareReader, topic_of_send};
 pub use python_lane::PythonLane;
 pub use queue::{LaneLimits, LaneQueue};
+pub use sent_message::{QueuedSend, SentMessage};

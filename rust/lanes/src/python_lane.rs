@@ -38,22 +38,29 @@ impl PythonLane {
 
     /// Takes a frame, and no other of its connection until Python is done with it.
     pub(crate) fn frame_first(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
-        self.take(outbox, peer, frame, true);
+        if let Some(received) = Self::decode(outbox, peer, frame) {
+            self.take(outbox, received, true);
+        }
     }
 
-    fn take(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame, holds_up: bool) {
-        let received = match Received::decode(peer, frame) {
-            Ok(received) => received,
-            Err(error) => {
+    /// A frame far enough to know what it is; the connection of one with a bad header is closed.
+    pub(crate) fn decode(outbox: &mut Outbox, peer: Peer, frame: Frame) -> Option<Received> {
+        Received::decode(peer, frame)
+            .map_err(|error| {
                 tracing::info!(peer = %peer.address, %error, "closing a connection with a bad header");
-                return outbox.abort(peer.connection, CloseReason::BadFrame(error));
-            }
-        };
+                outbox.abort(peer.connection, CloseReason::BadFrame(error));
+            })
+            .ok()
+    }
+
+    /// Takes what was decoded.
+    pub(crate) fn take(&mut self, outbox: &mut Outbox, received: Received, holds_up: bool) {
+        let received_by = received.peer.connection;
         if received.is_response() {
-            self.one_way(outbox, peer.connection, Event::Response(received));
+            self.one_way(outbox, received_by, Event::Response(received));
         } else if received.is_one_way() {
             let request = self.request(outbox, received, holds_up);
-            self.one_way(outbox, peer.connection, Event::Request(request));
+            self.one_way(outbox, received_by, Event::Request(request));
         } else {
             self.two_way(outbox, received, holds_up);
         }
@@ -105,7 +112,9 @@ impl Handler for PythonLane {
     }
 
     fn frame(&mut self, outbox: &mut Outbox, peer: Peer, frame: Frame) {
-        self.take(outbox, peer, frame, false);
+        if let Some(received) = Self::decode(outbox, peer, frame) {
+            self.take(outbox, received, false);
+        }
     }
 
     fn written(&mut self, _outbox: &mut Outbox, peer: Peer, number: i32) {

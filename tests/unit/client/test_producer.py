@@ -1,6 +1,7 @@
 """The producer: what is sent where, what is tried again, and what is refused before."""
 
 import asyncio
+import signal
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -213,3 +214,26 @@ def test_a_send_that_is_cancelled_leaves_nothing_behind(escrowmq_broker: LocalBr
             await producer.send(Message("orders", b"third"))
 
     asyncio.run(work())
+
+
+@pytest.mark.escrowmq(
+    settings={"store.disk_clean_ratio": 0.0001, "store.disk_force_ratio": 0.0001, "store.disk_refuse_ratio": 0.0001}
+)
+def test_a_broker_whose_disk_is_full_says_so(escrowmq_broker: LocalBroker) -> None:
+    with (
+        Producer(escrowmq_broker.name_server, group="billing") as producer,
+        pytest.raises(SendFailed, match="writes are refused") as failure,
+    ):
+        producer.send(Message("orders", b"paid"))
+    assert failure.value.retriable
+    assert failure.value.tries == 3
+
+
+def test_ctrl_c_ends_a_send_that_waits(producer: Producer, escrowmq_broker: LocalBroker) -> None:
+    escrowmq_broker.drop_next_answer(RequestCode.SEND_MESSAGE_V2)
+    interrupt = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        producer.send(Message("orders", b"paid"), timeout_s=30)
+    interrupt.join()
+    assert producer.send(Message("orders", b"paid")).status is SendStatus.SEND_OK

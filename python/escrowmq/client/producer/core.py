@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from escrowmq._core import Message
+from escrowmq._core import Message, OutgoingMessage
 from escrowmq.client import sharing
 from escrowmq.client.operation import Operation
 from escrowmq.client.options import ClientOptions
-from escrowmq.client.producer.draft import Draft, check_group, check_topic, draft, draft_batch
+from escrowmq.client.producer.draft import check_group, check_topic, draft, draft_batch
 from escrowmq.client.producer.options import ProducerOptions
 from escrowmq.client.producer.queue_choice import Selector, by_key
 from escrowmq.client.producer.results import SendResult
@@ -130,7 +130,7 @@ class ProducerCore:
             self._topics.add(topic)
             self.client.beat()
 
-    def _draft(self, message: Message, sharding_key: str | None, later: dict[str, str]) -> Draft:
+    def _draft(self, message: Message, sharding_key: str | None, later: dict[str, str]) -> OutgoingMessage:
         more = later if sharding_key is None else {**later, SHARDING_KEY: sharding_key}
         made = draft(message, group=self.group, options=self.options, more=more)
         self.used(made.topic)

@@ -1,6 +1,6 @@
 """How a producer sends."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -24,9 +24,11 @@ class ProducerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     avoids_slow_brokers: bool = False
     """Whether brokers that were slow, or did not answer, get no messages for a while."""
     compress_from_bytes: _Count | None = 4_096
-    """Bodies of this size and above are compressed by zlib; None for never. Those of batches are not."""
+    """Bodies of this size and above are compressed; None for never. Those of batches are not."""
+    compression: Literal["zlib", "lz4", "zstd"] = "zlib"
+    """How. Consumers of all versions know zlib; from 5.0.0 on they know the others."""
     compression_level: Annotated[int, Meta(ge=0, le=9)] = 5
-    """How hard zlib tries."""
+    """How hard zlib and zstd try."""
     message_size_max_bytes: Annotated[int, Meta(ge=1)] = 4 * 1024 * 1024
     """Largest body, before it is compressed; of a batch all together."""
     template_topic: str = DEFAULT_TOPIC

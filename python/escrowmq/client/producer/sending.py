@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from escrowmq._core import Response
+from escrowmq._core import OutgoingMessage, Response
 from escrowmq.client.connection import Client
 from escrowmq.client.operation import Operation, Outcome
-from escrowmq.client.producer.draft import Draft
 from escrowmq.client.producer.options import ProducerOptions
 from escrowmq.client.producer.queue_choice import Turns
 from escrowmq.client.producer.results import RETRIED_CODES, STATUSES, SendResult, SendStatus, send_result
@@ -15,10 +14,13 @@ from escrowmq.client.producer.slow_brokers import SlowBrokers
 from escrowmq.client.routes import TopicRoute, topic_route
 from escrowmq.errors import EscrowError, NoQueue, NotReachable, NotThere, SendFailed, TransportError
 from escrowmq.model.message_queue import MessageQueue
-from escrowmq.protocol.question import refusal
+from escrowmq.protocol.question import Question, refusal
+from escrowmq.protocol.request_codes import RequestCode
 
 Choose: TypeAlias = Callable[[Sequence[MessageQueue]], MessageQueue]
 """Which of a topic's queues, where the caller has a say."""
+
+_SEND: Final = Question(RequestCode.SEND_MESSAGE_V2)
 
 
 class Sending:
@@ -31,7 +33,7 @@ class Sending:
         self._slow: Final = SlowBrokers()
 
     def send(
-        self, draft: Draft, *, choose: Choose | None = None, timeout_s: float | None = None
+        self, draft: OutgoingMessage, *, choose: Choose | None = None, timeout_s: float | None = None
     ) -> Operation[SendResult]:
         """Sends, and tries again on another broker where that may help and the caller did not choose the queue.
 
@@ -60,7 +62,7 @@ class Sending:
                     if result.status is SendStatus.SEND_OK or not self._options.retries_weak_results:
                         return result
                     weak = result
-                refused = refusal(queue.broker_name, draft.question(queue.queue_id, queue.broker_name), answer)
+                refused = refusal(queue.broker_name, _SEND, answer)
                 if answer.code not in RETRIED_CODES and weak is None:
                     raise refused
                 failures.append(refused)
@@ -69,7 +71,7 @@ class Sending:
             return weak
         raise _given_up(draft, failures)
 
-    def tell(self, draft: Draft, *, choose: Choose | None = None) -> Operation[None]:
+    def tell(self, draft: OutgoingMessage, *, choose: Choose | None = None) -> Operation[None]:
         """Sends without an answer: nobody knows whether it arrives.
 
         Raises:
@@ -80,7 +82,7 @@ class Sending:
         route = yield from self.publish_route(draft.topic)
         queue = self._choose(route, choose, None)
         address = self._address(queue.broker_name)
-        yield from self._client.tell(address, draft.question(queue.queue_id, queue.broker_name))
+        yield from self._client.tell(address, draft.request(queue.queue_id, queue.broker_name))
 
     def publish_route(self, topic: str) -> Operation[TopicRoute]:
         """Where a topic's messages go; for one that is not there, where it would be made.
@@ -109,14 +111,14 @@ class Sending:
         avoided = {*slow, failed_broker} if failed_broker is not None else {*slow}
         return self._turns.choose(route.topic, route.writable, avoided=avoided)
 
-    def _try(self, draft: Draft, queue: MessageQueue, until_s: float) -> Operation[Response]:
+    def _try(self, draft: OutgoingMessage, queue: MessageQueue, until_s: float) -> Operation[Response]:
         address = self._address(queue.broker_name)
         started_s = time.monotonic()
         left_s = max(until_s - started_s, 0.0)
         patience_s = left_s if self._options.try_timeout_s is None else min(left_s, self._options.try_timeout_s)
         try:
-            question = draft.question(queue.queue_id, queue.broker_name)
-            answer = yield from self._client.ask(address, question, timeout_s=patience_s)
+            request = draft.request(queue.queue_id, queue.broker_name)
+            answer = yield from self._client.ask(address, request, timeout_s=patience_s)
         except TransportError:
             self._slow.failed(queue.broker_name)
             raise
@@ -134,7 +136,7 @@ class Sending:
         yield from self._client.route(topic, fresh=True)
 
 
-def _given_up(draft: Draft, failures: Sequence[EscrowError]) -> EscrowError:
+def _given_up(draft: OutgoingMessage, failures: Sequence[EscrowError]) -> EscrowError:
     last = failures[-1]
     reasons = [str(failure) for failure in failures]
     tries = "a try" if len(failures) == 1 else f"{len(failures)} tries"
