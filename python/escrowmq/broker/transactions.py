@@ -14,6 +14,7 @@ from escrowmq.broker.opened_transactions import end_of, open_transactions
 from escrowmq.broker.settings import Settings
 from escrowmq.broker.topics import Topics
 from escrowmq.broker.transaction_counts import FILE_NAME, save_counts
+from escrowmq.broker.written_records import WrittenRecords
 from escrowmq.transaction.asking import Asking
 from escrowmq.transaction.checking import CheckBack
 from escrowmq.transaction.counters import Counters
@@ -64,7 +65,9 @@ class Transactions:
         self._progress = DurableProgress(done)
         self._saver = IndexSaver(self.index)
         self._hold()
-        ending = Ending(self.index, store, self.journal, counters, later=later)
+        # In sync mode nobody knows of a half message that can't be read.
+        records = WrittenRecords(store) if settings.store.flush == "async" else store
+        ending = Ending(self.index, records, self.journal, counters, later=later)
         self.room = Room(self.index, store, self.journal, ending, counters)
         self._rescuing = Rescue(self.index, store, self.journal, segment_size_bytes=settings.store.segment_size_bytes)
         self.asking = Asking(
