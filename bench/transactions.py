@@ -12,7 +12,7 @@ Times count from when something was due, whether or not what came before is answ
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +56,7 @@ def open_loop(folder: Path, seconds: float, rates: Sequence[int]) -> list[str]:
 
 
 def pending(folder: Path, seconds: float) -> list[str]:
-    data = folder / "pending"
-    fill(data, count=PENDING, are_decided=False)
+    data = filled(folder, "pending", PENDING)
     rows = []
     rounds = ("--set=broker.transaction_check_interval_ms=1000", "--set=broker.transaction_timeout_ms=1000")
     with our_broker(data, ASYNC, *rounds) as broker:
@@ -72,6 +71,14 @@ def pending(folder: Path, seconds: float) -> list[str]:
         rows += longest(broker, "the index is written", seconds, "--rate=3000", "--body=8192")
         print(f"pending: the index was written down meanwhile: {snapshot_of(data) != before}", flush=True)
     return rows
+
+
+def filled(folder: Path, what: str, count: int) -> Path:
+    """A store with so many transactions, made once."""
+    data = folder / what
+    if not data.exists():
+        fill(data, count=count, are_decided=what == "decided")
+    return data
 
 
 def longest(broker: Served, when: str, seconds: float, *transactions: str) -> list[str]:
@@ -101,9 +108,8 @@ def restart(folder: Path) -> list[str]:
     with our_broker(folder / "empty", ASYNC) as broker:
         empty_s, empty_kb = broker.ready_s, status_number(broker.pid, "VmRSS")
     print(f"restart: {empty_s:.2f} s with an empty store")
-    for what, count, are_decided in (("pending", PENDING, False), ("decided", DECIDED, True)):
-        data = folder / f"restart-{what}"
-        fill(data, count=count, are_decided=are_decided)
+    for what, count in (("pending", PENDING), ("decided", DECIDED)):
+        data = filled(folder, what, count)
         with filled_memory(), our_broker(data, ASYNC) as broker:
             from_snapshot_s = broker.ready_s
             each = (status_number(broker.pid, "VmRSS") - empty_kb) * 1024 / count
@@ -126,10 +132,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15, help="how long each case is measured")
     parser.add_argument("--rates", default=f"10000,{RATE}", help="transactions a second in the open loop")
     arguments = parser.parse_args()
-    parts = {
+    parts: dict[str, Callable[[Path], list[str]]] = {
         "open-loop": lambda folder: open_loop(folder, arguments.seconds, [int(n) for n in arguments.rates.split(",")]),
-        "pending": lambda folder: pending(folder, arguments.seconds),
         "restart": restart,
+        "pending": lambda folder: pending(folder, arguments.seconds),
     }
     if unknown := set(arguments.parts) - set(parts):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
