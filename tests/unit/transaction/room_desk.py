@@ -205,12 +205,17 @@ class RoomDesk:
         self.settle()
         return Place(receipt.queue_offset, receipt.log_offset)
 
-    def append_apaches(self, half: _core.Record, *, count: int = 1, **more: str) -> Place:
+    def append_apaches(self, half: _core.Record, more: Mapping[str, str], *, count: int = 1) -> Place:
         """Half records as Apache's broker writes them, which the index reads when it is opened; where the last is."""
         copy = _core.Message.copy_of(half, properties=properties.encode({**half.properties, **more}))
         receipts = [receipt for _ in range(count) for receipt in self.store.append([copy])]
         self.settle()
         return Place(receipts[-1].queue_offset, receipts[-1].log_offset)
+
+    def append_full(self, half: _core.Record) -> Place:
+        """One like another, with the id `full`, whose properties leave no room for a counter."""
+        room = 32_767 - len(properties.encode(half.properties))
+        return self.append_apaches(half, {"UNIQ_KEY": "full", "note": "x" * (room - 20)})
 
     def end(self, place: Place, decision: Decision | None, *, group: str = GROUP) -> Settled:
         (settled,) = self.ending.end([an_end(place, decision, group=group)])

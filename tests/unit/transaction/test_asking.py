@@ -60,4 +60,4 @@ def test_a_question_that_fails_costs_no_other(room: RoomDesk, monkeypatch: pytes
         with pytest.raises(OSError, match="a fault of ours"):
             room.check_back.run()
     assert [asked.unique_id for asked in room.round(after_ms=0)] == ["B", "C"]
-    assert [asked.unique_id for asked in room.round()] == ["A", "B", "C"]
+    assert sorted(asked.unique_id for asked in room.round()) == ["A", "B", "C"]

@@ -4,7 +4,6 @@ import pytest
 from tests.unit.transaction.room_desk import INTERVAL_MS, Crash, RoomDesk, places
 
 from escrowmq import _core
-from escrowmq.protocol import properties
 from escrowmq.transaction import checking
 from escrowmq.transaction.decisions import Decision
 from escrowmq.transaction.ruling import CheckRules
@@ -226,7 +225,7 @@ def test_one_that_can_not_be_put_back_keeps_no_other_from_being_asked_about(room
     """Apache takes half messages whose properties leave no room for a counter."""
     room.connect()
     full = room.store.record_at(room.prepare("A").log_offset)
-    room.append_apaches(full, UNIQ_KEY="full", note="x" * (32_767 - len(properties.encode(full.properties)) - 20))
+    room.append_full(full)
     room.reopen()
     assert [asked.unique_id for asked in room.round()] == ["A"]
     assert room.pending() == ["full", "A"]

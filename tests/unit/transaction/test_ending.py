@@ -240,7 +240,7 @@ def test_one_that_apache_put_back_often_can_be_decided(room: RoomDesk, decision:
     """A message with an immunity is put back in every round of Apache's, three days long, and keeps all copies."""
     place = room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200")
     half = room.store.record_at(place.log_offset)
-    room.append_apaches(half, count=2_000, TRAN_PREPARED_QUEUE_OFFSET="0")
+    room.append_apaches(half, {"TRAN_PREPARED_QUEUE_OFFSET": "0"}, count=2_000)
     room.reopen()
     assert room.end(place, decision).code == ResponseCode.SUCCESS
     ops = list(room.store.iterate(OP_TOPIC, 0))

@@ -53,12 +53,12 @@ def test_what_apache_resumed_is_pending_here(room: RoomDesk) -> None:
     place = room.prepare("A")
     record = discard(room)
     half = room.store.record_at(place.log_offset)
-    resumed = room.append_apaches(half, **{**record.properties, "TRANSACTION_CHECK_TIMES": "0"})
+    resumed = room.append_apaches(half, {**record.properties, "TRANSACTION_CHECK_TIMES": "0"})
     room.reopen()
     assert room.pending() == ["A"]
     assert room.end(place, COMMIT).code == ResponseCode.ILLEGAL_OPERATION
     # Its broker puts it back with all properties, the root that we gave the discarded one among them.
-    room.append_apaches(half, **{**record.properties, "TRANSACTION_CHECK_TIMES": "1"})
+    room.append_apaches(half, {**record.properties, "TRANSACTION_CHECK_TIMES": "1"})
     room.reopen()
     assert room.pending() == ["A"]
     assert room.end(resumed, COMMIT).code == ResponseCode.SUCCESS

@@ -61,7 +61,7 @@ def test_every_crash_point_of_leaving_an_old_segment(room: RoomDesk, written: in
 def test_a_store_opens_whose_committed_one_apache_had_put_back_often(room: RoomDesk) -> None:
     """Apache's broker died between the final message and its op record."""
     half = room.store.record_at(room.prepare("A", CHECK_IMMUNITY_TIME_IN_SECONDS="259200").log_offset)
-    room.append_apaches(half, count=2_000, TRAN_PREPARED_QUEUE_OFFSET="0")
+    room.append_apaches(half, {"TRAN_PREPARED_QUEUE_OFFSET": "0"}, count=2_000)
     final = _core.Message.copy_of(
         half, topic=TOPIC, queue_id=1, sys_flag=8, prepared_transaction_offset=half.log_offset
     )
@@ -76,7 +76,7 @@ def test_one_that_can_not_be_put_back_keeps_no_other_where_it_is(room: RoomDesk)
     """Apache takes half messages whose properties leave no room for a counter."""
     place = room.prepare("A")
     half = room.store.record_at(place.log_offset)
-    room.append_apaches(half, UNIQ_KEY="full", note="x" * 32_500)
+    room.append_full(half)
     room.reopen()
     assert put_back_before(room.store.log_end, room.index, room.store, room.journal) == 1
     assert room.pending() == ["full", "A"]
@@ -88,7 +88,7 @@ def test_one_with_an_old_copy_of_apaches_is_put_back_too(room: RoomDesk) -> None
     half = room.store.record_at(place.log_offset)
     for _ in range(3):
         room.store.append([_core.Message("filler", b"x" * 900_000)])
-    room.append_apaches(half, TRANSACTION_CHECK_TIMES="1")
+    room.append_apaches(half, {"TRANSACTION_CHECK_TIMES": "1"})
     room.reopen()
     last_segment = room.store.log_end - room.store.log_end % (1 << 20)
     put_back_before(last_segment, room.index, room.store, room.journal)
