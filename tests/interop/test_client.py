@@ -49,9 +49,7 @@ def await_bodies(apache: Apache, expected: list[bytes]) -> None:
 
 
 @pytest.mark.short
-def test_what_our_producer_sends_to_apache_javas_client_reads(
-    installation: Installation, tmp_path: Path
-) -> None:
+def test_what_our_producer_sends_to_apache_javas_client_reads(installation: Installation, tmp_path: Path) -> None:
     with Apache(installation, tmp_path / "store", scratch=tmp_path) as apache:
         apache.admin("updateTopic", "-b", apache.broker_address, "-t", TOPIC, "-r", "4", "-w", "4")
         with Producer(apache.name_server_address, group="billing") as producer:
