@@ -1,4 +1,4 @@
-"""Our consumers against Apache's broker: what Java sends arrives, in groups, in order, everywhere, and after failures."""
+"""Our consumers against Apache's broker: what Java sends arrives, in groups, in order, and again after failures."""
 
 import time
 from collections import Counter

@@ -183,10 +183,6 @@ class Member:
         """Messages that were pulled and are not done."""
         return sum(queue.count for queue in self.reading.holdings.all())
 
-    def start_of(self, queue: MessageQueue) -> Operation[int]:
-        """Where the group begins to read a queue."""
-        return self._rebalancer.start_of(queue)
-
     def _tell(self, queue: ProcessQueue, count: int) -> None:
         self.arrived(queue, count)
 

@@ -51,7 +51,6 @@ class PullAnswer(Struct, frozen=True):
     kind: Pulled
     next_offset: int = 0
     messages: list[ReceivedMessage] = []
-    suggested_broker_id: int = 0
     remark: str = ""
 
 
@@ -113,8 +112,7 @@ def read_pull(queue: MessageQueue, reply: Reply, is_wanted: Callable[[Record], b
     if is_wanted is not None:
         records = [record for record in records if is_wanted(record)]
     messages = [ReceivedMessage(record, queue) for record in records]
-    broker_id = _number(fields, "suggestWhichBrokerId") if "suggestWhichBrokerId" in fields else 0
-    return PullAnswer(kind, next_offset, messages, broker_id)
+    return PullAnswer(kind, next_offset, messages)
 
 
 def _number(fields: Mapping[str, str], name: str) -> int:

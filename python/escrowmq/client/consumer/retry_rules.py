@@ -14,9 +14,6 @@ from escrowmq.protocol import properties
 LEVEL_BY_RETRIES: Final = 0
 """The delay level for which the broker counts: the first retry after ten seconds, the next later and later."""
 
-DEAD_LETTER_LEVEL: Final = -1
-"""The delay level that means never again."""
-
 RETRIES_MAX: Final = 16
 """How often the group tries in all, unless it says something else."""
 
