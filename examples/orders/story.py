@@ -25,8 +25,8 @@ from escrowmq.admin.client import Admin
 from escrowmq.demo.up_process import UpProcess
 from examples.orders.tables import BillingTables, Invoice, Order, OrderTables, open_database
 
-KILLS: Final = 4
-ORDERS_BETWEEN_KILLS: Final = 25
+KILLS: Final = 3
+ORDERS_BETWEEN_KILLS: Final = 15
 CUSTOMERS: Final = 4
 PATIENCE_S: Final = 30.0
 _PAUSE_S: Final = 0.05
@@ -101,17 +101,20 @@ class Story:
         self.close()
 
     def _order_until_killed(self) -> None:
-        delay_s = random.uniform(0.05, 0.4)  # noqa: S311 - any moment will do
-        killer = threading.Timer(delay_s, self._processes["service"].kill)
-        killer.start()
-        self._order(ORDERS_BETWEEN_KILLS)
-        killer.join()
+        """Instead of one order comes SIGKILL, while those of the other customers are on their way."""
+        self._order(ORDERS_BETWEEN_KILLS, deadly=random.randrange(CUSTOMERS, ORDERS_BETWEEN_KILLS))  # noqa: S311
         self._processes["service"].wait()
 
-    def _order(self, count: int) -> None:
+    def _order(self, count: int, *, deadly: int | None = None) -> None:
         first = len(self._asked)
+
+        def ask(turn: int) -> None:
+            if turn == deadly:
+                self._processes["service"].kill()
+            self._ask(first + turn)
+
         with ThreadPoolExecutor(CUSTOMERS) as customers:
-            list(customers.map(self._ask, range(first, first + count)))
+            list(customers.map(ask, range(count)))
 
     def _ask(self, number: int) -> None:
         """A customer asks once. Without an answer the order may be there or not; its message may not differ."""
@@ -131,8 +134,8 @@ class Story:
 
     def _start(self, name: str, *arguments: str) -> None:
         command = [sys.executable, "-m", f"examples.orders.{name}", self._broker.name_server, *arguments]
-        # What a killed process has to say is no part of the story.
-        self._processes[name] = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - our own command
+        # What these have to say is no part of the story.
+        self._processes[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - our own command
 
     def _is_serving(self) -> bool:
         try:

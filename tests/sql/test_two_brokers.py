@@ -22,7 +22,7 @@ from escrowmq.protocol.response_codes import ResponseCode
 from escrowmq.sql.escrow import Escrow
 from escrowmq.sql.values import Result
 
-pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("url", ["sqlite"], indirect=True)]
 
 NAMES = ("broker-a", "broker-b")
 QUEUES = 2
