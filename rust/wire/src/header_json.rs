@@ -9,19 +9,22 @@
 
 use std::borrow::Cow;
 
+use crate::digits::Digits;
 use crate::error::WireError;
 use crate::header::{ExtFields, RemotingHeader};
+use crate::header_json_plain;
 use crate::json_text::{Scanner, write_string};
 use crate::language::Language;
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<RemotingHeader<'_>, WireError> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => decode_text(text),
-        Err(_) => decode_text(&String::from_utf8_lossy(bytes)).map(RemotingHeader::into_owned),
+        Ok(text) => header_json_plain::decode(text).map_or_else(|| decode_any(text), Ok),
+        Err(_) => decode_any(&String::from_utf8_lossy(bytes)).map(RemotingHeader::into_owned),
     }
 }
 
-fn decode_text(text: &str) -> Result<RemotingHeader<'_>, WireError> {
+/// Decodes a header in whatever way it is written.
+pub(crate) fn decode_any(text: &str) -> Result<RemotingHeader<'_>, WireError> {
     let mut header = RemotingHeader::default();
     let mut scanner = Scanner::new(text);
     scanner.require(b'{', "a JSON object")?;
@@ -65,14 +68,15 @@ fn integer(scanner: &mut Scanner<'_>) -> Result<i32, WireError> {
     }
 }
 
-/// A name, or the number that the binary form would hold.
 fn language(scanner: &mut Scanner<'_>) -> Result<Language, WireError> {
-    let Some(text) = value_text(scanner)? else {
-        return Ok(Language::default());
-    };
-    let language = text.parse().map_or_else(|_| Language::from_name(&text), Language::from_code);
+    Ok(value_text(scanner)?.map_or_else(Language::default, |text| language_of(&text)))
+}
+
+/// The language of a name, or of the number that the binary form would hold.
+pub(crate) fn language_of(text: &str) -> Language {
+    let language = text.parse().map_or_else(|_| Language::from_name(text), Language::from_code);
     // The number of an unknown language cannot be written as JSON again.
-    Ok(if let Language::Unknown(_) = language { Language::Other } else { language })
+    if let Language::Unknown(_) = language { Language::Other } else { language }
 }
 
 fn ext_fields<'a>(scanner: &mut Scanner<'a>) -> Result<ExtFields<'a>, WireError> {
@@ -127,9 +131,7 @@ pub(crate) fn encode(header: &RemotingHeader<'_>, out: &mut Vec<u8>) {
 }
 
 fn write_integer(value: i32, out: &mut Vec<u8>) {
-    use std::io::Write;
-    // Writing to memory cannot fail.
-    let _ = write!(out, "{value}");
+    out.extend_from_slice(Digits::of(value).as_str().as_bytes());
 }
 
 #[cfg(test)]

@@ -21,7 +21,12 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self::from(text, 0)
+    }
+
+    /// At a place in a text.
+    pub(crate) fn from(text: &'a str, at: usize) -> Self {
+        Self { text, at }
     }
 
     /// The error that something else was expected here.
@@ -225,12 +230,19 @@ impl<'a> Scanner<'a> {
     }
 }
 
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
 /// Appends a JSON string. Escapes what JSON demands and nothing else, as fastjson does.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     let mut copied = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    // Most strings need no escape: to look at all of it without stopping costs a fraction of a search.
+    let has_escapes = text.bytes().fold(false, |has, byte| has | needs_escape(byte));
+    let escapable = if has_escapes { text } else { "" };
+    for (at, byte) in escapable.bytes().enumerate() {
         let short = match byte {
             b'"' | b'\\' => byte,
             b'\n' => b'n',

@@ -41,11 +41,13 @@
 mod batch_body;
 mod big_endian;
 mod compression;
+mod digits;
 mod error;
 mod frame;
 mod header;
 mod header_binary;
 mod header_json;
+mod header_json_plain;
 mod json_dialect;
 mod json_text;
 mod language;
@@ -63,6 +65,7 @@ mod topic_name;
 pub use batch_body::{BatchMessage, iter_batch};
 pub use big_endian::Cursor;
 pub use compression::{COMPRESSION_LEVEL_DEFAULT, compress, decompress};
+pub use digits::Digits;
 pub use error::WireError;
 pub use frame::{
     FRAME_SIZE_MAX_DEFAULT, Frame, FrameDecoder, FrameStep, FrameView, cut_frame, cut_frames, encode_frame,

@@ -28,7 +28,6 @@ pub(crate) mod codes;
 mod cold_turns;
 mod consumer_offsets;
 mod counters;
-mod digits;
 mod fields;
 #[cfg(test)]
 mod filter_tests;

@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 use escrowmq_store::{LogOffset, QueueOffset};
-use escrowmq_wire::{ExtFields, RemotingHeader};
+use escrowmq_wire::{Digits, ExtFields, RemotingHeader};
 
 use super::codes::{request, response};
-use super::digits::Digits;
 use super::fields::{BadField, needed, number};
 use super::lane::{FastLane, Verdict};
 use super::reader::ColdJob;

@@ -9,10 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use escrowmq_wire::{ExtFields, RemotingHeader};
+use escrowmq_wire::{Digits, ExtFields, RemotingHeader};
 
 use super::codes::response;
-use super::digits::Digits;
 use super::lane::{FastLane, Verdict};
 use super::message_filter::MessageFilter;
 use super::parked_pulls::{ParkedId, ParkedPull};

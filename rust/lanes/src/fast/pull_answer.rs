@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use escrowmq_store::StoredRecord;
-use escrowmq_wire::ExtFields;
+use escrowmq_wire::{Digits, ExtFields};
 
-use super::digits::Digits;
 use super::pull_read::PullRead;
 use super::reply::Asker;
 

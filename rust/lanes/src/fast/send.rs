@@ -7,10 +7,9 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use escrowmq_store::{LogOffset, NewMessage, Receipt, StoreError};
-use escrowmq_wire::{ExtFields, Frame, OffsetMessageId, RemotingHeader, SysFlag, TransactionKind};
+use escrowmq_wire::{Digits, ExtFields, Frame, OffsetMessageId, RemotingHeader, SysFlag, TransactionKind};
 
 use super::codes::response;
-use super::digits::Digits;
 use super::lane::{FastLane, Verdict};
 use super::pending_answers::{Late, PendingAnswer};
 use super::reply::{Asker, Replies};

@@ -1,4 +1,4 @@
-//! Numbers as text without a heap: every answer holds several.
+//! Numbers as text without a heap: every answer of a broker holds several.
 
 /// The decimal digits of a number.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +9,7 @@ pub struct Digits {
 
 impl Digits {
     /// Of any number that travels.
+    #[must_use]
     pub fn of(number: impl Into<i64>) -> Self {
         let number = number.into();
         let mut digits = Self { bytes: [0; 20], start: 20 };
@@ -27,10 +28,13 @@ impl Digits {
     }
 
     /// Of an offset. Those that are ever reached fit the signed numbers of the wire.
+    #[must_use]
     pub fn of_offset(offset: u64) -> Self {
         Self::of(i64::try_from(offset).unwrap_or(i64::MAX))
     }
 
+    /// The text.
+    #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[self.start..]).unwrap_or_default()
     }
