@@ -149,7 +149,9 @@ impl Reader<'_> {
             index.expired_roots.insert(root_log_offset, slot);
         }
         let copies = &mut self.copies[from..];
-        copies.iter_mut().for_each(|copy| copy.slot = slot);
+        for copy in copies.iter_mut() {
+            copy.slot = slot;
+        }
         let is_missing_op = is_decided && state != TransactionState::Closed;
         if is_missing_op && copies.iter().any(|copy| copy.is_live) {
             index.unmarked.insert((root_log_offset, slot));
