@@ -8,6 +8,7 @@ Transactions, the client and the Spark source come next.
 from escrowmq import errors
 from escrowmq._core import (
     Answer,
+    ArrowStream,
     BrokerServer,
     Caller,
     Clock,
@@ -25,8 +26,12 @@ from escrowmq._core import (
     LogVisible,
     Message,
     NativeLog,
+    Observation,
+    ObservedQueue,
     OutgoingMessage,
     OutgoingRequest,
+    Prepare,
+    PrepareReader,
     PropertyFilter,
     QueueEntry,
     QueueIterator,
@@ -54,10 +59,13 @@ from escrowmq._core import (
     decode_frames,
     decode_records,
     encode_frames,
+    read_decisions,
+    topics_of_sends,
 )
 
 __all__ = [
     "Answer",
+    "ArrowStream",
     "BrokerServer",
     "Caller",
     "Clock",
@@ -75,8 +83,12 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "Observation",
+    "ObservedQueue",
     "OutgoingMessage",
     "OutgoingRequest",
+    "Prepare",
+    "PrepareReader",
     "PropertyFilter",
     "QueueEntry",
     "QueueIterator",
@@ -105,4 +117,6 @@ __all__ = [
     "decode_records",
     "encode_frames",
     "errors",
+    "read_decisions",
+    "topics_of_sends",
 ]

@@ -16,6 +16,7 @@ from typing_extensions import Buffer, disjoint_base
 
 __all__ = [
     "Answer",
+    "ArrowStream",
     "BrokerServer",
     "Caller",
     "Clock",
@@ -33,8 +34,12 @@ __all__ = [
     "LogVisible",
     "Message",
     "NativeLog",
+    "Observation",
+    "ObservedQueue",
     "OutgoingMessage",
     "OutgoingRequest",
+    "Prepare",
+    "PrepareReader",
     "PropertyFilter",
     "QueueEntry",
     "QueueIterator",
@@ -63,6 +68,8 @@ __all__ = [
     "decode_frames",
     "decode_records",
     "encode_frames",
+    "read_decisions",
+    "topics_of_sends",
 ]
 
 @final

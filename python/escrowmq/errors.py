@@ -395,7 +395,10 @@ class NoRecord(StoreError, LookupError):
 
 
 class Damaged(StoreError):
-    """A record that was whole once is not any more. Who reads another's store is told its file and queue too."""
+    """A record that was whole once is not any more.
+
+    Who reads another's store is told its file and queue too.
+    """
 
     at: int
     reason: str

@@ -84,7 +84,7 @@ pub fn run(options: &mut Options) -> Result<Value, Failure> {
         let plan = &plan;
         let flows: Vec<_> = (0..)
             .zip(streams)
-            .map(|(number, stream)| scope.spawn(move || Flow { plan, number, begin }.run(stream)))
+            .map(|(number, stream)| scope.spawn(move || Flow { plan, number, begin }.run(&stream)))
             .collect();
         let first = sample(plan, begin + Duration::from_secs(1) * plan.warm_up / plan.rate)?;
         let last = sample(plan, begin + Duration::from_secs(1) * plan.count / plan.rate)?;
@@ -134,7 +134,7 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    fn run(self, stream: TcpStream) -> Result<Times, Failure> {
+    fn run(self, stream: &TcpStream) -> Result<Times, Failure> {
         let writer = Mutex::new(stream.try_clone()?);
         thread::scope(|scope| {
             let sender = scope.spawn(|| {
@@ -145,7 +145,7 @@ impl Flow<'_> {
                 }
                 sent
             });
-            let times = self.read(&stream, &writer);
+            let times = self.read(stream, &writer);
             if times.is_err() {
                 let _ = stream.shutdown(Shutdown::Both);
             }

@@ -48,7 +48,7 @@ impl Decision {
 /// A half message that the broker has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Half {
-    pub half_offset: String,
+    pub queue_offset: String,
     pub log_offset: u64,
     pub unique_id: String,
 }
@@ -62,7 +62,7 @@ impl Half {
         let message_id = field("msgId")?;
         let digits = message_id.len().checked_sub(LOG_OFFSET_DIGITS).and_then(|at| message_id.get(at..));
         Ok(Self {
-            half_offset: field("queueOffset")?.to_owned(),
+            queue_offset: field("queueOffset")?.to_owned(),
             log_offset: u64::from_str_radix(digits.ok_or("an answer's msgId is too short")?, 16)?,
             unique_id: field("transactionId")?.to_owned(),
         })
@@ -73,7 +73,7 @@ impl Half {
         let field =
             |name: &str| header.ext_fields.get(name).ok_or_else(|| format!("a question has no {name}"));
         Ok(Self {
-            half_offset: field("tranStateTableOffset")?.to_owned(),
+            queue_offset: field("tranStateTableOffset")?.to_owned(),
             log_offset: field("commitLogOffset")?.parse()?,
             unique_id: field("transactionId")?.to_owned(),
         })
@@ -134,7 +134,7 @@ pub fn end(end: End<'_>, half: &Half, opaque: i32, out: &mut Vec<u8>) -> Result<
     let fields = [
         ("topic", end.topic),
         ("producerGroup", end.group),
-        ("tranStateTableOffset", &half.half_offset),
+        ("tranStateTableOffset", &half.queue_offset),
         ("commitLogOffset", &log_offset),
         ("commitOrRollback", end.decision.code()),
         ("fromTransactionCheck", if end.is_from_check { "true" } else { "false" }),
@@ -180,7 +180,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode_frame(HeaderKind::Binary, &header(0, 1, 1, &fields), b"", &mut bytes).expect("frame");
         let half = Half::of_answer(cut_frames(&bytes, 1 << 20).expect("frames")[0]).expect("half");
-        assert_eq!((half.half_offset.as_str(), half.log_offset), ("17", 0x104D2));
+        assert_eq!((half.queue_offset.as_str(), half.log_offset), ("17", 0x104D2));
         assert_eq!(half.unique_id, "7F00000100000000000000000000002A");
     }
 

@@ -92,7 +92,7 @@ impl ObservedQueue {
 
     #[pyo3(signature = (
         start, end, *, columns, broker = "", tags = None, key = None, properties = None, store_time_ms = None,
-        rows_max = 4_096, size_max_bytes = 8 * 1024 * 1024,
+        rows_max = 4_096, size_max_bytes = 8_388_608,
     ))]
     #[allow(clippy::too_many_arguments, reason = "in Python all but two are keywords with defaults")]
     fn scan(

@@ -35,8 +35,8 @@ impl Handler for CallLane {
         }
         let size = received.size();
         match self.calls.answered(received) {
-            Ok(()) => outbox.settle(peer.connection, size),
-            Err(received) => self.python.take(outbox, received, false),
+            None => outbox.settle(peer.connection, size),
+            Some(received) => self.python.take(outbox, received, false),
         }
     }
 

@@ -238,9 +238,9 @@ impl Calls {
     }
 
     /// Gives an answer to who waits for it; back to the caller, if nobody does.
-    pub(crate) fn answered(&self, received: Received) -> Result<(), Received> {
+    pub(crate) fn answered(&self, received: Received) -> Option<Received> {
         if received.opaque & CALL_BIT == 0 {
-            return Err(received);
+            return Some(received);
         }
         let mut table = self.table.lock();
         let is_its = table
@@ -250,10 +250,12 @@ impl Calls {
         let waiting = if is_its { table.waiting.remove(&received.opaque) } else { None };
         drop(table);
         match waiting {
-            Some((_, waiting)) => waiting.settle(Reply::Answer(received)),
-            None => return Err(received),
+            Some((_, waiting)) => {
+                waiting.settle(Reply::Answer(received));
+                None
+            }
+            None => Some(received),
         }
-        Ok(())
     }
 
     /// A connection has ended, and so have its calls.

@@ -1,4 +1,4 @@
-//! Decisions of producers, as END_TRANSACTION says them. What does not read plainly is left to Python, which knows what to
+//! Decisions of producers, as `END_TRANSACTION` says them. What does not read plainly is left to Python, which knows what to
 //! tell whoever has sent it.
 
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::event::Received;
 /// The request that says one.
 pub const END_TRANSACTION: i32 = 37;
 
-/// What END_TRANSACTION says.
+/// What `END_TRANSACTION` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The group that decides.
@@ -19,7 +19,7 @@ pub struct Decision {
     pub half_offset: i64,
     /// The half message, in the log.
     pub log_offset: i64,
-    /// What is decided, in RocketMQ's numbers.
+    /// What is decided, in `RocketMQ`'s numbers.
     pub commit_or_rollback: i32,
     /// Whether the broker had asked.
     pub is_from_check: bool,

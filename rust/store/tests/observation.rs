@@ -44,6 +44,7 @@ fn append(store: &Store, number: u64) {
         store_host: None,
         reconsume_times: 0,
         prepared_transaction_offset: 0,
+        is_stored: false,
         body: &body,
         properties: properties.as_bytes(),
     };

@@ -226,12 +226,12 @@ mod tests {
             }
             Step::PutBack(_) | Step::Slice(_) => return,
         };
-        let group = if next % 3 == 0 { "shop" } else { "bank" };
+        let group = if next.is_multiple_of(3) { "shop" } else { "bank" };
         index.apply(&Event::Half(HalfRecord {
             place,
             half_offset: next,
             identity: Identity { group, unique_id: &unique_id },
-            topic: if next % 5 == 0 { "orders" } else { "payments" },
+            topic: if next.is_multiple_of(5) { "orders" } else { "payments" },
             queue_id: 3,
             body_crc: 7,
             checks: u32::from(root.is_some()),
@@ -250,7 +250,9 @@ mod tests {
         #[test]
         fn what_changes_meanwhile_is_written_as_it_was(before in steps(80), during in steps(80)) {
             let mut index = Index::default();
-            before.iter().for_each(|step| apply(&mut index, step));
+            for step in &before {
+                apply(&mut index, step);
+            }
             let (mut at_once, mut wanted) = begin(&index);
             prop_assert!(!at_once.slice(&index, usize::MAX, &mut wanted));
 

@@ -1,4 +1,4 @@
-"""The client under asyncio: the names of `escrowmq.client`, with `await` where those block."""
+"""Producers under asyncio: the names of `escrowmq.client`, with `await` where those block."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
