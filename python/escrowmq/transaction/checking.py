@@ -117,7 +117,8 @@ class CheckBack:
         self._ages.mark(self._journal.end, now_ms=now_ms)
         oldest_ms = self._index.oldest_root_store_ms
         is_overdue = oldest_ms is not None and self._wall_ms() - oldest_ms > self._rules().retention_ms
-        wanted = [group for group in self._index.pending_by_group() if is_overdue or self._asking.has_producer(group)]
+        pending = self._index.pending_by_group()
+        wanted = dict.fromkeys(group for group in pending if is_overdue or self._asking.has_producer(group))
         cut, self._cut = self._cut, None
         left = [] if cut is None else [group for group in cut.groups if group in wanted]
         groups = deque(dict.fromkeys([*left, *wanted]))

@@ -1,7 +1,7 @@
 """Delayed messages: delivered when it is time, not before, and again rather than never."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,14 @@ from structlog.testing import capture_logs
 from tests.opening import ANY_DISK, EXPIRE_NOW, SMALL, open_small
 from tests.unit.broker.desk import TextInMemory
 
-from escrowmq import Clock, Message, QueueEntry, Record, Store
+from escrowmq import Clock, Message, QueueEntry, Receipts, Record, Store
 from escrowmq.broker.delivery import delayed as delayed_module
 from escrowmq.broker.delivery.delay_offsets import DelayOffsetsFile
 from escrowmq.broker.delivery.delayed import PAUSE_AFTER_REFUSAL_MS, DelayedDelivery
 from escrowmq.broker.delivery.draft import Draft
 from escrowmq.broker.delivery.levels import DelayLevels, queue_of
 from escrowmq.broker.delivery.postponing import countdown_ms, postpone
-from escrowmq.errors import DiskFull
+from escrowmq.errors import BadMessage, DiskFull
 
 LEVELS = DelayLevels.parse("1s 5s 1m 2h")
 SAVE_INTERVAL_MS = 700
@@ -44,11 +44,26 @@ class Altered:
         return self._replaced[name] if name in self._replaced else getattr(self._store, name)
 
 
+def refusing_large_ones(store: Store) -> Altered:
+    """A log that takes no body of more than nine bytes."""
+
+    def append(messages: Sequence[Message], **options: Any) -> Receipts:
+        for index, message in enumerate(messages):
+            if len(message.body) > 9:
+                error = BadMessage(f"body of {len(message.body)} bytes")
+                error.index = index
+                raise error
+        return store.append(messages, **options)
+
+    return Altered(store, append=append)
+
+
 class Room:
     """A store, a clock in the test's hand, and what delivers."""
 
-    def __init__(self, store: Store, clock: Clock, file: TextInMemory) -> None:
+    def __init__(self, store: Store, clock: Clock, file: TextInMemory, *, log: Any = None) -> None:
         self.store = store
+        self.log = log or store
         self.clock = clock
         self.file = file
         self.watch = Watch()
@@ -59,7 +74,7 @@ class Room:
         return DelayedDelivery(
             LEVELS,
             self.store,
-            self.store,
+            self.log,
             self.watch,
             DelayOffsetsFile(self.file, wall_ms=self.clock.wall_ms),
             save_interval_ms=SAVE_INTERVAL_MS,
@@ -258,13 +273,11 @@ def test_a_disk_that_is_full_delays_delivery_and_loses_nothing(room: Room, monke
 
 
 def test_a_message_that_the_store_refuses_is_put_aside_and_holds_up_no_other(tmp_path: Path, clock: Clock) -> None:
-    """It was taken when bodies were allowed to be larger, and can be read where it waited."""
-    file = TextInMemory()
+    """It can be read where it waited."""
     with open_small(tmp_path, clock=clock, delay_levels_ms=LEVELS.delays_ms) as store:
+        room = Room(store, clock, TextInMemory(), log=refusing_large_ones(store))
         for body in (b"large" * 9, b"one", b"large" * 9, b"large" * 9, b"two"):
-            Room(store, clock, file).postpone(body)
-    with open_small(tmp_path, clock=clock, delay_levels_ms=LEVELS.delays_ms, body_size_max_bytes=9) as store:
-        room = Room(store, clock, file)
+            room.postpone(body)
         with capture_logs() as logged:
             assert room.pass_ms(1_000) == [b"one", b"two"]
         assert room.delivery.offsets().offsets == {1: 5}
@@ -276,12 +289,19 @@ def test_a_message_that_the_store_refuses_is_put_aside_and_holds_up_no_other(tmp
         assert room.pass_ms(1_000) == [b"one", b"two", b"three"]
 
 
-def test_a_level_of_which_nothing_can_be_delivered_is_done_with(tmp_path: Path, clock: Clock) -> None:
+def test_what_was_taken_is_delivered_whatever_the_limit_of_bodies_is_then(tmp_path: Path, clock: Clock) -> None:
     file = TextInMemory()
     with open_small(tmp_path, clock=clock, delay_levels_ms=LEVELS.delays_ms) as store:
         Room(store, clock, file).postpone(b"large" * 9)
     with open_small(tmp_path, clock=clock, delay_levels_ms=LEVELS.delays_ms, body_size_max_bytes=9) as store:
-        room = Room(store, clock, file)
+        assert Room(store, clock, file).pass_ms(1_000) == [b"large" * 9]
+
+
+def test_a_level_of_which_nothing_can_be_delivered_is_done_with(tmp_path: Path, clock: Clock) -> None:
+    file = TextInMemory()
+    with open_small(tmp_path, clock=clock, delay_levels_ms=LEVELS.delays_ms) as store:
+        room = Room(store, clock, file, log=refusing_large_ones(store))
+        room.postpone(b"large" * 9)
         assert room.pass_ms(1_000) == []
         assert room.pass_ms(SAVE_INTERVAL_MS) == []
         assert room.delivery.wait_ms() == math.inf

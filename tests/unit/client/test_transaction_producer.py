@@ -149,9 +149,8 @@ def test_a_block_commits_its_messages(producer: TransactionProducer, escrowmq_br
     with producer.transaction(Message("orders", b"first"), Message("orders", b"second")) as scope:
         assert bodies(escrowmq_broker) == []
         assert len(scope.prepared) == 2
-        assert not scope.is_settled
-    assert scope.is_settled
-    assert scope.decision is Decision.COMMIT
+        was_settled = scope.is_settled
+    assert (was_settled, scope.is_settled, scope.decision) == (False, True, Decision.COMMIT)
     assert bodies(escrowmq_broker) == [b"first", b"second"]
 
 
