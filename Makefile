@@ -111,7 +111,8 @@ interop: $(EXTENSION) ## both ways with a real Apache RocketMQ, its integration 
 interop-short: $(EXTENSION) ## five minutes of the same
 	$(BIN)/python -m pytest tests/interop --no-fold-skipped -m short
 
-run: $(EXTENSION) ## sets up, then: escrowmq up, messages over the wire, a SIGKILL that loses none of them
+run: $(EXTENSION) ## sets up, then: orders and their messages through kills; messages over the wire, a SIGKILL that loses none
+	@$(BIN)/python -m examples.orders
 	@$(BIN)/python -m escrowmq.demo
 
 clean: ## removes all that make made

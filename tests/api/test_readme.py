@@ -11,12 +11,17 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def examples() -> list[str]:
-    """What stands in the README as Python: a program, and a test."""
+    """What stands in the README as Python: a part of an example, a program, and a test."""
     return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+def test_the_first_code_is_that_of_an_example() -> None:
+    service = README.parent / "examples" / "orders" / "service.py"
+    assert examples()[0] in service.read_text(encoding="utf-8")
+
+
 def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
-    example, _ = examples()
+    _, example, _ = examples()
     expected = re.findall(r"# prints (.*)", example)
     assert expected
     done = subprocess.run(
@@ -27,7 +32,7 @@ def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_test_passes(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(examples()[1])
+    pytester.makepyfile(examples()[2])
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 

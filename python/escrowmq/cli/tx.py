@@ -115,7 +115,7 @@ def rollback(
 @click.option("--broker", metavar="NAME|HOST:PORT", required=True, help="The broker that gave it up.")
 @asking
 def resume(admin: Admin, *, message_id: str, broker: str, is_json: bool) -> None:
-    """Gives a transaction another chance that was given up, once.
+    """Gives a transaction another chance that was given up.
 
     MESSAGE-ID is that of its message in TRANS_CHECK_MAX_TIME_TOPIC, as `escrowmq message print` shows it.
     """

@@ -17,6 +17,18 @@ use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 use crate::record::Record;
 
+/// Whether a message is a copy of one that the store has. That is no part of what it says, so all origins are equal.
+#[derive(Clone, Copy)]
+struct Origin {
+    is_stored: bool,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A message to be appended.
 #[pyclass(frozen, eq, module = "escrowmq._core")]
 #[derive(PartialEq)]
@@ -38,7 +50,7 @@ pub struct Message {
     #[pyo3(get)]
     prepared_transaction_offset: i64,
     store_host: Option<SocketAddr>,
-    is_stored: bool,
+    origin: Origin,
 }
 
 impl Message {
@@ -56,7 +68,7 @@ impl Message {
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             store_host: None,
-            is_stored: false,
+            origin: Origin { is_stored: false },
         }
     }
 
@@ -75,7 +87,7 @@ impl Message {
             born_timestamp_ms: self.born_timestamp_ms,
             born_host: self.born_host,
             store_host: self.store_host,
-            is_stored: self.is_stored,
+            is_stored: self.origin.is_stored,
             reconsume_times: self.reconsume_times,
             prepared_transaction_offset: self.prepared_transaction_offset,
             body: &self.body,
@@ -120,7 +132,7 @@ impl Message {
             reconsume_times,
             prepared_transaction_offset,
             store_host: store_host.map(parse_host).transpose()?,
-            is_stored: false,
+            origin: Origin { is_stored: false },
         })
     }
 
@@ -162,7 +174,7 @@ impl Message {
             reconsume_times: reconsume_times.unwrap_or(view.reconsume_times()),
             prepared_transaction_offset,
             store_host: keeps_store_host.then(|| view.store_host()),
-            is_stored: true,
+            origin: Origin { is_stored: true },
         })
     }
 

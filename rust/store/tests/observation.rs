@@ -42,7 +42,6 @@ fn append(store: &Store, number: u64) {
         born_timestamp_ms: 1_794_984_722_856,
         born_host: "127.0.0.1:4711".parse().expect("address"),
         store_host: None,
-        is_stored: false,
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         is_stored: false,
