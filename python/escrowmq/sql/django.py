@@ -5,15 +5,14 @@ too, takes the row along, and the broker's question finds that out; what commits
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from escrowmq.errors import MissingExtra, OutsideTransaction
 from escrowmq.sql.core import Core, draft_of
 from escrowmq.sql.crossing import Crossing, cross
-from escrowmq.sql.opening import TIMEOUT_S, BrokerDesk
+from escrowmq.sql.opened import OpenedEscrow
+from escrowmq.sql.opening import TIMEOUT_S
 from escrowmq.sql.ports import Desk
-from escrowmq.sql.proving import prove
 from escrowmq.sql.running import DriverRunner
 from escrowmq.sql.values import Deposit
 
@@ -26,7 +25,7 @@ except ImportError as error:
 _PARAMSTYLE: Final = "format"
 
 
-class Escrow:
+class Escrow(OpenedEscrow):
     """One for each process of the service, made where Django is set up; as `escrowmq.sql.Escrow`.
 
     Args:
@@ -51,12 +50,8 @@ class Escrow:
         timeout_s: float = TIMEOUT_S,
         desk: Desk | None = None,
     ) -> None:
-        self._core = Core({alias: connecting(alias) for alias in using}, group)
-        self._own: BrokerDesk | None = None
-        if desk is None:
-            known = self._core.topics(topics)
-            desk = self._own = BrokerDesk(name_servers, group, known, answer=self._core.answer, timeout_s=timeout_s)
-        self._core.desk = desk
+        core = Core({alias: connecting(alias) for alias in using}, group)
+        super().__init__(core, name_servers, group, topics=topics, timeout_s=timeout_s, desk=desk)
 
     def send(
         self,
@@ -87,29 +82,6 @@ class Escrow:
 
         cross(lambda: Crossing(database, self._core.desk, self._core.group, [deposit]), runner, begun=begun)
         return deposit
-
-    def verify(self) -> None:
-        """Proves on the real databases that an open transaction is unknown, and the others are what they are.
-
-        Raises:
-            DatabaseRefused: One of them can't tell; the reason is `unproved`.
-        """
-        for database in self._core.databases.by_name.values():
-            prove(database, self._core.group)
-
-    def close(self) -> None:
-        """Ends the connections to brokers. Who asks from now on is answered by another process of the group."""
-        if self._own is not None:
-            self._own.close()
-        self._core.databases.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def connecting(alias: str) -> Callable[[], Any]:

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from escrowmq.sql.block import TransactionBlock
 from escrowmq.sql.core import Core, draft_of
-from escrowmq.sql.opening import TIMEOUT_S, BrokerDesk
+from escrowmq.sql.opened import OpenedEscrow
+from escrowmq.sql.opening import TIMEOUT_S
 from escrowmq.sql.ports import Desk
-from escrowmq.sql.proving import prove
 from escrowmq.sql.values import Deposit, Result
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 
-class Escrow:
+class Escrow(OpenedEscrow):
     """One for each service, for as long as it runs: from the first moment on it answers what brokers ask.
 
     Args:
@@ -41,12 +40,8 @@ class Escrow:
         timeout_s: float = TIMEOUT_S,
         desk: Desk | None = None,
     ) -> None:
-        self._core = Core(databases, group)
-        self._own: BrokerDesk | None = None
-        if desk is None:
-            known = self._core.topics(topics)
-            desk = self._own = BrokerDesk(name_servers, group, known, answer=self._core.answer, timeout_s=timeout_s)
-        self._core.desk = desk
+        core = Core(databases, group)
+        super().__init__(core, name_servers, group, topics=topics, timeout_s=timeout_s, desk=desk)
 
     def send(
         self,
@@ -88,29 +83,6 @@ class Escrow:
         """
         with self._core.block(connection) as block:
             yield Transaction(block)
-
-    def verify(self) -> None:
-        """Proves on the real databases that an open transaction is unknown, and the others are what they are.
-
-        Raises:
-            DatabaseRefused: One of them can't tell; the reason is `unproved`.
-        """
-        for database in self._core.databases.by_name.values():
-            prove(database, self._core.group)
-
-    def close(self) -> None:
-        """Ends the connections to brokers. Who asks from now on is answered by another process of the group."""
-        if self._own is not None:
-            self._own.close()
-        self._core.databases.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Transaction:
